@@ -2,7 +2,7 @@
 from the help texts.
 
 python lab/cli_reference.py          # writes them
-python lab/cli_reference.py --check  # exit 1 if one is out of date; a test holds it
+python lab/cli_reference.py --check  # exit status 1 if one is out of date; a test checks this
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ cli-build
 
 def pages() -> dict[str, str]:
     """Return each page by its name."""
-    with mock.patch("pnyx.cli.plugins", return_value={}):  # whatever is installed here
+    with mock.patch("pnyx.cli.plugins", return_value={}):  # the same whatever is installed here
         first = _section("pnyx", app)
     rows = "\n".join(f"| [{verb}](cli/{verb}.md) | {text} |" for verb, text in COMMANDS.items())
     below = "\n".join(f"cli/{verb}" for verb in COMMANDS)

@@ -1,8 +1,8 @@
-"""Run the fixed commands of `lab/commands.txt` and keep all they print and write, for comparison.
+"""Run the fixed commands of `lab/commands.txt`, and save all output and files for comparison.
 
-`python lab/commands.py OUT` runs them in OUT/work with the installed pnyx and writes OUT/log: one
-file a command (status, standard output, standard error), and what the files it made hold. Times,
-dates and versions are masked, so `diff -r BEFORE/log AFTER/log` lists what a change did to users.
+`python lab/commands.py OUT` runs them in OUT/work with the installed pnyx. OUT/log gets one file
+for each command: its status, standard output, standard error, and the content of its files. Times,
+dates and versions are masked, so `diff -r BEFORE/log AFTER/log` lists what changed for users.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MASKS = (
 
 
 def masked(text: str, work: Path) -> str:
-    """Return `text` without what differs between two runs of the same code."""
+    """Return `text` without the parts that differ between two runs of the same code."""
     text = text.replace(str(work), "WORK")
     for pattern, name in MASKS:
         text = re.sub(pattern, name, text)
@@ -34,7 +34,7 @@ def masked(text: str, work: Path) -> str:
 
 
 def contents(path: Path, work: Path) -> str:
-    """Return the text of a file, masked; of a binary one only that it is there."""
+    """Return the masked text of a file, or a placeholder for a binary file."""
     data = path.read_bytes()
     try:
         return masked(data[:LIMIT].decode("utf-8"), work)

@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (ROOT / "src", *sorted((ROOT / "packages").glob("*/src")))
 SHOWN = 10
 FILE_LINES, FUNCTION_LINES = 450, 60
-"""The most lines of a file, and of a function without its docstring."""
+"""Maximum number of lines of a file, and of a function without its docstring."""
 VAGUE = frozenset(
     "one found asked place known shown said told held kept given made own lacking apart".split()
 )
 """Names of variables and parameters that do not say what they hold."""
 KEYS = frozenset("asked given kept place shown".split())
-"""Of these, fields of records that are keys of files or columns of the catalogue."""
+"""The allowed ones: fields of records that are keys in files or columns of the catalogue."""
 VAGUE_CLASSES = frozenset("Asked Chosen Found Held Joined Placed Posed Said Sided Told".split())
 ACTIVITIES = frozenset("string ranking sampling training rendering reading".split())
 """Names of modules in -ing that the field uses as nouns."""
@@ -92,7 +92,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def room_of(name: str) -> str:
-    """Return the room a module stands in; modules directly below `pnyx` are the room `top`."""
+    """Return the room of a module; modules directly below `pnyx` are the room `top`."""
     package, *rest = name.split(".")
     if package != "pnyx":
         return package

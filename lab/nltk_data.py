@@ -1,14 +1,15 @@
-"""Put the NLTK data that autojudge-base needs into this environment, from PyPI alone.
+"""Install the NLTK data that autojudge-base needs into this environment, from PyPI only.
 
     python lab/nltk_data.py
 
-autojudge-base reads NLTK's stop words when it is imported and downloads them from GitHub where they
-are missing. Machines that reach only PyPI get them here out of the wheel of llama-index-core, which
-carries a copy of `stopwords` and `punkt_tab`; nothing else of it is installed. NLTK looks for data
-in `nltk_data` of the environment (`sys.prefix`). What is there already is left as it is.
+autojudge-base reads NLTK's stop words when it is imported, and downloads them from GitHub if they
+are missing. For machines that can reach only PyPI, this script takes them from the wheel of
+llama-index-core, which contains copies of `stopwords` and `punkt_tab`; it installs nothing else of
+the wheel. NLTK looks for data in `nltk_data` of the environment (`sys.prefix`). Existing data is
+not changed.
 
-autojudge-base also asks GitHub for `punkt`, which NLTK does not read any more, each time it is
-imported: a folder of that name, empty, is enough for it.
+On each import, autojudge-base also downloads `punkt` from GitHub, which NLTK no longer reads. An
+empty folder of that name prevents this.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 
 def main() -> None:
     target = Path(sys.prefix).resolve() / "nltk_data"
-    os.umask(0o022)  # NLTK refuses folders that others can write to
+    os.umask(0o022)  # NLTK rejects folders that other users can write to
     (target / UNREAD).mkdir(parents=True, exist_ok=True)
     if all((target / one).exists() for one in NEEDED):
         return
@@ -55,7 +56,7 @@ def unpack(wheel: Path, target: Path) -> int:
                 continue
             path = target / entry.filename.removeprefix(INSIDE)
             if path.suffix == ".zip" or target not in path.resolve().parents:
-                continue  # each archive stands beside its unpacked folder
+                continue  # each archive is next to its unpacked folder
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(archive.read(entry))
             count += 1

@@ -1,10 +1,10 @@
-"""Run the notebooks of the gallery, and store what they show, to be read without running them.
+"""Run the notebooks of the gallery and store their output, for readers who do not run them.
 
     python lab/notebooks.py           # all
     python lab/notebooks.py audit     # one
 
-What differs from run to run is not stored: times, progress, where a kernel was. `make test-all`
-runs them again and compares. `distil` needs the extra of its name.
+Output that differs between runs is not stored: times, progress, paths of kernels. `make test-all`
+runs the notebooks again and compares. `distil` requires the extra of the same name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
 
 
 def executed(name: str, folder: Path) -> Any:
-    """Return a notebook whose cells were run in a folder, without what differs from run to run."""
+    """Run a notebook in a folder, and return it without output that differs between runs."""
     notebook = nbformat.read(GALLERY / f"{name}.ipynb", 4)
     client = nbclient.NotebookClient(
         notebook, timeout=600, record_timing=False, resources={"metadata": {"path": str(folder)}}
@@ -39,27 +39,27 @@ def executed(name: str, folder: Path) -> Any:
 
 
 def _kept(outputs: list[Any]) -> Iterator[Any]:
-    """Yield outputs: standard output in one piece, of what is shown the texts; no progress."""
+    """Yield outputs: standard output as one text, and the text of displays; no progress."""
     pieces = [o for o in outputs if o.output_type == "stream" and o.name == "stdout"]
-    if pieces:  # what a command prints comes in pieces, cut anywhere
+    if pieces:  # the output of a command arrives in pieces that may end anywhere
         yield nbformat.v4.new_output("stream", name="stdout", text="".join(o.text for o in pieces))
     for output in outputs:
         if output.output_type != "stream":
             output.data = {k: v for k, v in output.data.items() if k.startswith("text/") and v}
             output.metadata.clear()
-            if output.data:  # a bar that is gone leaves nothing
+            if output.data:  # an erased progress bar leaves no output
                 yield output
 
 
 def environment() -> dict[str, str]:
-    """Return the environment that notebooks run in: `pnyx` is the one here, no model is asked."""
+    """Return the environment of notebooks: this `pnyx`, and no language model."""
     found = {name: value for name, value in os.environ.items() if name != "PNYX_LLM"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {**found, "PATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
 
 
 def main() -> None:
-    """Run those that are named, or all."""
+    """Run the named notebooks, or all."""
     names = sys.argv[1:] or sorted(path.stem for path in GALLERY.glob("*.ipynb"))
     values = environment()
     os.environ.clear()

@@ -1,10 +1,10 @@
-"""What 1 M, 113 M and 906 M passages and 690,000 labels would take, by lines through measurements.
+"""Estimate the cost of 1 M, 113 M and 906 M passages and 690,000 labels by extrapolation.
 
     python lab/on_paper.py --write docs/lab/scaling.md
-    ... --node-price .5 --disk-price .1    # dollars an hour for a node, a month for a GB of disk
+    ... --node-price .5 --disk-price .1    # dollars per node and hour, and per GB and month
 
-Nothing is run: points are those of docs/lab/scaling.md, docs/recipes/opensearch.md and the pages
-named below.
+Nothing is run: the measurements come from docs/lab/scaling.md, docs/recipes/opensearch.md and the
+pages named below.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from common import Report, arguments  # noqa: E402
 
 SIZES = {"1 M": 1_000_000, "113 M (MS MARCO v2.1)": 113_520_750, "906 M (Sphere)": 906_000_000}
 HOURS = 730
-"""Of a month."""
+"""In a month."""
 NODE_CORES, NODE_DISK, FULL, COPIES = 8, 500e9, 0.7, 2
-"""A node of the cluster: cores, disk, how full that gets; copies of each shard (one replica)."""
+"""A node of the cluster: cores, disk, its maximum fill; copies of each shard (one replica)."""
 SHARD = 50e9
-"""Bytes of a shard at most, as OpenSearch advises."""
+"""Maximum bytes of a shard, as OpenSearch recommends."""
 
 # docs/recipes/opensearch.md, one shard on two cores, with all features: documents -> value.
 LOADING = {10_725: 7.9, 100_000: 73.9, 387_740: 244.3}
 CLUSTER = {10_725: 40e6, 100_000: 369e6, 387_740: 1.432e9}
 DENSE = {10_725: 0.040, 100_000: 0.256, 387_740: 0.8325}
 EMBEDDED = 25.0
-"""Documents of 175 words that a core embeds in a second (docs/start/tour.md)."""
+"""Documents of 175 words that one core embeds per second (docs/start/tour.md)."""
 
 PAIRS = 3_000 * 100 * 2.3
 STUDENT = 39.0
-"""Pairs that two cores judge in a second (docs/lab/perspective-detector.md)."""
+"""Pairs that two cores judge per second (docs/lab/perspective-detector.md)."""
 LEFT = {"error .1": 1.0, "error .2": 0.27}
-"""Share of the pairs that a cascade's first stage leaves (docs/lab/cascade.md)."""
+"""Share of the pairs that a cascade's first stage passes on (docs/lab/cascade.md)."""
 CALLS = 268
 DOLLARS = (0.0145869, 0.16566525)
 TOKENS = (96_174, 354_035)
-"""Least and most of a plan of `pnyx judge support` by gpt-4o-mini (docs/lab/scaling.md)."""
+"""Lowest and highest cost of `pnyx judge support --plan` by gpt-4o-mini (docs/lab/scaling.md)."""
 ENGINE = 0.00236
-"""Seconds of CPU for a call (docs/lab/judge-engine.md)."""
+"""CPU seconds per call (docs/lab/judge-engine.md)."""
 
 
 def line(points: dict[int, float], at: int) -> float:
@@ -54,7 +54,7 @@ def line(points: dict[int, float], at: int) -> float:
 
 
 def measured(name: str, unit: str) -> dict[int, float]:
-    """Return a row of the table of docs/lab/scaling.md, by size: the last number before a unit."""
+    """Return a row of the table in docs/lab/scaling.md: size -> the last number before a unit."""
     page = (HERE.parent / "docs" / "scaling.md").read_text(encoding="utf-8")
     rows = [row.split("|")[1:-1] for row in page.splitlines() if row.startswith("|")]
     sizes = next(row[1:] for row in rows if row[1:] and row[1].strip() == "10,000")

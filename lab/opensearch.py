@@ -1,15 +1,15 @@
-"""Start and stop OpenSearch on this machine, for tests and benchmarks: one process a node.
+"""Start and stop OpenSearch on this machine, for tests and benchmarks, with one process per node.
 
     python lab/opensearch.py start [--nodes N] [--port PORT] [--heap 1g] [--folder FOLDER]
     python lab/opensearch.py stop [--node K] [--kill] [--remove]
     python lab/opensearch.py status
 
-The server and its modules come from Maven's central repository by `mvn` and are kept in the user's
-cache, as is the cluster unless a FOLDER is named; it needs a JDK (17 or newer, 21 for OpenSearch 3,
-which OPENSEARCH_VERSION names) and Maven. `start` waits until the cluster is green and prints its
-address; started again, it starts the nodes that are down. Nodes listen on 127.0.0.1 alone, without
-security: never put such a cluster on a network.
-Users run the vendor's container image instead (docs/recipes/opensearch.md).
+`mvn` downloads the server and its modules from Maven Central into the user's cache; the cluster is
+stored there too unless FOLDER is given. This requires Maven and a JDK (17 or newer; 21 for
+OpenSearch 3, which can be chosen with OPENSEARCH_VERSION). `start` waits until the cluster is green
+and prints its address; if it runs already, `start` starts the nodes that are down. Nodes listen
+only on 127.0.0.1, without security: never put such a cluster on a network. Users should run the
+vendor's container image instead (docs/recipes/opensearch.md).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from pathlib import Path
 from typing import Any
 
 VERSION = os.environ.get("OPENSEARCH_VERSION", "2.19.6")
-"""The newest that runs on Java 17; 3 wants 21, which JAVA_HOME may name."""
+"""The newest version for Java 17. Version 3 requires Java 21; set JAVA_HOME to choose it."""
 
 LOG4J = "2.25.4"
-"""Its core, which the server's POM leaves to the distribution."""
+"""Version of Log4j's core, which is missing from the server's POM."""
 
 SERVER = ("opensearch", "opensearch-plugin-classloader")
 
@@ -42,7 +42,7 @@ MODULES = ("lang-painless", "analysis-common", "transport-netty4-client")
 EXTENDS = {"analysis-common": "lang-painless"}
 
 WAIT, WAIT_FOR_COPIES = 600.0, 30.0
-"""Seconds to wait for all that is in the cluster, and for its copies."""
+"""Seconds to wait for all shards of the cluster, and for their copies."""
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 <modelVersion>4.0.0</modelVersion>
@@ -112,7 +112,7 @@ def java(name: str) -> str:
 
 
 def missing() -> str:
-    """Return what this machine lacks, in a line; empty where nothing."""
+    """Return a line on what is missing on this machine; empty if nothing is."""
     lacking = [name for name in (java("java"), java("javac"), "mvn") if shutil.which(name) is None]
     return f"needs a JDK and Maven: {', '.join(lacking)} not found" if lacking else ""
 
@@ -121,10 +121,10 @@ def missing() -> str:
 
 
 def installed() -> Path:
-    """Return the folder of the server's jars and modules, fetched the first time."""
+    """Return the folder of the server's jars and modules; download them the first time."""
     folder = cache() / VERSION
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:  # if several processes need it, one fetches it
+    with (folder / "lock").open("w") as lock:  # if several processes need it, only one downloads it
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "complete").exists():
             print(
@@ -170,7 +170,7 @@ def _fetch(folder: Path) -> None:
 
 
 def plugin_of(jar: Path) -> str:
-    """Return the class that a module is loaded by; its name depends on the version."""
+    """Return the class that loads a module; its name depends on the version."""
     with zipfile.ZipFile(jar) as content:
         (name,) = (n for n in content.namelist() if n.endswith("Plugin.class"))
     return name.removesuffix(".class").replace("/", ".")
@@ -187,7 +187,7 @@ def run(*command: str) -> None:
 
 
 class Cluster:
-    """The nodes in a folder; its state, `cluster.json`, says their ports and process ids."""
+    """The nodes in a folder; `cluster.json` contains their ports and process ids."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -202,7 +202,7 @@ class Cluster:
         return f"http://127.0.0.1:{alive[0]['http']}"
 
     def alive(self, node: dict[str, Any]) -> bool:
-        """Whether its process runs and is ours: an id may have been given to another since."""
+        """Whether its process runs and is ours; the id may belong to another process by now."""
         if not node["pid"]:
             return False
         with_pid = ["ps", "-ww", "-o", "args=", "-p", str(node["pid"])]
@@ -222,11 +222,12 @@ class Cluster:
                 for k in range(count)
             ]
         elif count and count != len(self.nodes):
-            refuse(f"{self.folder} holds a cluster of {len(self.nodes)}: stop --remove begins anew")
+            problem = f"{self.folder} holds a cluster of {len(self.nodes)} nodes"
+            refuse(f"{problem}: remove it with stop --remove")
         for node in self.nodes:
             if not self.alive(node):
                 if taken(node["http"]):
-                    refuse(f"port {node['http']} is in use: --port names another")
+                    refuse(f"port {node['http']} is in use: choose another with --port")
                 node["pid"] = self._launch(server, node, heap)
                 self.save()
         self.wait()
@@ -250,7 +251,7 @@ class Cluster:
             "cluster.initial_cluster_manager_nodes": names,
             "cluster.routing.allocation.disk.threshold_enabled": False,
             "node.store.allow_mmap": False,
-            # A copy that waits for a node that was killed begins anew soon, not after half an hour.
+            # Retry the allocation of copies of a killed node soon, not after half an hour.
             "indices.recovery.internal_action_timeout": "20s",
             "indices.recovery.internal_action_long_timeout": "40s",
             "indices.recovery.recovery_activity_timeout": "40s",
@@ -283,10 +284,10 @@ class Cluster:
             ).pid
 
     def wait(self) -> None:
-        """Wait until all nodes are in the cluster and it is green, or after a while yellow.
+        """Wait until all nodes are in the cluster and it is green, or after some time yellow.
 
-        A copy can wait for half an hour where the nodes were killed that held it; all is there
-        without it.
+        If nodes were killed, their copies can take half an hour to return; the data is complete
+        without them.
         """
         begun = time.monotonic()
         while (waited := time.monotonic() - begun) < WAIT:
@@ -311,7 +312,7 @@ class Cluster:
         return f"see {home}"
 
     def ask(self, path: str) -> Any:
-        """Return what the cluster answers; None where it does not."""
+        """Return the cluster's answer; None if it does not answer."""
         try:
             with urllib.request.urlopen(self.address + path, timeout=10) as answer:
                 return json.load(answer)
@@ -350,10 +351,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("what", choices=["start", "stop", "status", "fetch"])
     parser.add_argument("--nodes", type=int, default=0, help="number of nodes (1)")
     parser.add_argument("--port", type=int, default=9200, help="port of the first node (9200)")
-    parser.add_argument("--heap", default="1g", help="memory of each node (1g)")
-    parser.add_argument("--folder", type=Path, help="keep the cluster here")
-    parser.add_argument("--node", type=int, help="with stop: this node alone, from 1")
-    parser.add_argument("--kill", action="store_true", help="with stop: at once (SIGKILL)")
+    parser.add_argument("--heap", default="1g", help="memory per node (1g)")
+    parser.add_argument("--folder", type=Path, help="folder of the cluster")
+    parser.add_argument("--node", type=int, help="with stop: only this node (1, 2, ...)")
+    parser.add_argument("--kill", action="store_true", help="with stop: kill at once (SIGKILL)")
     parser.add_argument(
         "--remove", action="store_true", help="with stop: remove the cluster's data"
     )

@@ -3,9 +3,9 @@
     python -m venv /tmp/prices && /tmp/prices/bin/pip install genai-prices
     /tmp/prices/bin/python lab/prices.py > src/pnyx/models/prices.toml
 
-Taken are the chat models that the makers of the main models offer themselves: not those that are
-withdrawn, not those for sound or pictures, nor any whose price depends on more than its tokens.
-Where a price depends on the length of the prompt, the highest is taken, so that a budget holds.
+It includes the chat models that the main vendors offer themselves, without withdrawn models, models
+for sound or images, and models whose price depends on more than tokens. If a price depends on the
+length of the prompt, the highest is used, so that a budget is never exceeded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OTHER = re.compile(
     r"audio|realtime|live|tts|image|embed|moderation|search|research|transcribe|whisper|dall|vision"
     r"|robotics|ocr|computer|banana|omni|sora|veo|lyria|voxtral|rerank|codex|instruct|babbage"
     r"|davinci|curie|\bada|ft|imagine|video|guard|translate|cyber|rosalind|legal|build"
-    # Models of the past, and open weights, which anybody may serve at any price.
+    # Old models, and open weights, which anyone can serve at any price.
     r"|gpt-3|gpt-4-|claude-[v123]|gemini-1|flash-1|pro-1|gpt-oss|gemma|mixtral|mistral-7b"
     r"|open-mistral|gpt-5-\d|-\d{4}$|-\d\d-20\d\d|beta|-exp|pixtral|aya|zai-",
     re.IGNORECASE,
@@ -32,14 +32,14 @@ DATED = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|-latest)$")
 
 
 def names(model: Any) -> list[str]:
-    """Return the names that mean a model: its own, and those its rule names outright."""
+    """Return the names of a model: its own, and the exact names in its rule."""
     clauses = [model.match, *getattr(model.match, "or_", [])]
     equals = [clause.equals for clause in clauses if hasattr(clause, "equals")]
     return [name for name in dict.fromkeys([model.id, *equals]) if re.fullmatch(r"[\w.\-]+", name)]
 
 
 def highest(price: Any) -> float | None:
-    """Return a price as a number; of prices by length, the highest."""
+    """Return a price as a number: the highest if it depends on the length."""
     if price is None:
         return None
     tiers = [price.base, *(t.price for t in price.tiers)] if hasattr(price, "tiers") else [price]

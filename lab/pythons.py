@@ -1,10 +1,10 @@
-"""Run the quick tests on every other Python from 3.11 on that this machine has.
+"""Run the quick tests on every other Python of this machine from 3.11 on.
 
     python lab/pythons.py EXTRAS [FOLDER]
 
-Each gets an environment of its own in FOLDER (default `.venvs`), with Pnyx and its EXTRAS at the
-versions of `constraints.txt`; it is made again when what is installed changes. Pythons are looked
-for on the PATH and among those of pyenv.
+Each Python gets its own environment in FOLDER (default `.venvs`), with Pnyx and its EXTRAS at the
+versions of `constraints.txt`. The environment is made again if its packages change. Pythons are
+searched for on the PATH and in pyenv.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ QUICK = "not slow and not all and not train"
 
 
 def found() -> dict[tuple[int, int], str]:
-    """Return the Pythons that start, by version; the first found of each."""
+    """Return the Pythons that start, the first of each version."""
     folders = [Path(folder) for folder in os.get_exec_path()]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     folders += sorted(pyenv.glob("versions/*/bin"))
@@ -39,7 +39,7 @@ def found() -> dict[tuple[int, int], str]:
 
 
 def starts(python: Path) -> bool:
-    """Whether it runs, and can make environments: a shim of pyenv may stand for nothing."""
+    """Whether it runs and can make environments; a shim of pyenv may have no Python behind it."""
     try:
         done = subprocess.run([python, "-c", "import venv, ensurepip"], capture_output=True)
     except OSError:
@@ -48,7 +48,7 @@ def starts(python: Path) -> bool:
 
 
 def environment(python: str, folder: Path, extras: str) -> Path:
-    """Return the interpreter of an environment, which is made where it is not there or old."""
+    """Return the interpreter of an environment; make it if it is missing or outdated."""
     inputs = b"".join((ROOT / name).read_bytes() for name in (*PROJECTS, "constraints.txt"))
     wanted = hashlib.sha256(inputs + extras.encode()).hexdigest()
     stamp, made = folder / "made", folder / "bin" / "python"
@@ -78,7 +78,7 @@ def main() -> int:
         command += ["--dist", "worksteal", "-p", "no:cacheprovider"]
         if subprocess.run(command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}).returncode:
             failed.append(f"3.{minor}")
-    tried = ", ".join(f"3.{minor}" for _, minor in others) or "none but this one is here"
+    tried = ", ".join(f"3.{minor}" for _, minor in others) or "this machine has no other"
     print(f"quick tests on other Pythons: {tried}; failed: {', '.join(failed) or 'none'}")
     return 1 if failed else 0
 

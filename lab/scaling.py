@@ -1,10 +1,10 @@
-"""How far one machine goes: words indexed, searched and served, verdicts measured, by size.
+"""Measure what one machine can do by size: index, search and serve by words; measure verdicts.
 
     python lab/scaling.py --write docs/lab/scaling.md        # 1,000,000: about 30 minutes
-    python lab/scaling.py --sizes 1000                   # to see that it runs
+    python lab/scaling.py --sizes 1000                   # a short test run
 
-Documents are those of `search/corpus.py`: words by a shifted Zipf law, 197 a document on average.
-Each command runs in a process of its own, under an empty store.
+Documents are those of `search/corpus.py`: words from a shifted Zipf law, on average 197 per
+document. Each command runs in its own process with an empty store.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def write_documents(path: Path, count: int) -> None:
 
 
 def size_of(folder: Path) -> float:
-    """Return the MB of the files of a folder."""
+    """Return the total size of the files in a folder, in MB."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def serve(folder: Path, asked: list[str]) -> str:
-    """Search a server one question after the other."""
+    """Send questions to a server, one after another."""
     command = [*PNYX, "serve", "my.index", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -72,7 +72,7 @@ def each(taken: Run, count: int) -> str:
 
 
 def measured(folder: Path, count: int) -> dict[str, str]:
-    """Return what each step took on so many documents and verdicts."""
+    """Return the cost of each step for `count` documents and verdicts."""
     write_documents(folder / "documents.jsonl", count)
     asked = questions(TOPICS + SEARCHES, count, 0)
     topics, searches = asked[:-SEARCHES], asked[-SEARCHES:]

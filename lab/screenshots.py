@@ -2,9 +2,9 @@
 
     python lab/screenshots.py [--only NAME ...] [--keep FOLDER]
 
-Everything shown is made by the commands themselves on the bundled example with the packaged
-judges. Needs the extras serve and test, and a Chromium. --keep keeps the results, and uses them
-again: a second run takes pictures only.
+The commands make all content from the bundled example with the packaged judges. This requires the
+extras serve and test, and Chromium. With --keep, results are stored and reused: a second run only
+takes pictures.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ASKED = "?q=Should+voting+be+compulsory%3F"
 
 
 def pnyx(folder: Path, *args: str, status: tuple[int, ...] = (0, 3), out: str = "") -> None:
-    """Run a command in a folder; `out` is a file for what it prints."""
+    """Run a command in a folder; `out` is a file for its output."""
     command = [sys.executable, "-m", "pnyx", *args]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in status:
@@ -38,7 +38,7 @@ def pnyx(folder: Path, *args: str, status: tuple[int, ...] = (0, 3), out: str = 
 
 
 def make(folder: Path) -> None:
-    """Make what the pages show."""
+    """Make the content of the pages."""
     if (folder / "made").exists():
         return
     pnyx(folder, "demo", "--out", "demo")
@@ -140,7 +140,7 @@ LABELLING = {"label": "support", "label-phone": "support", "label-quality": "qua
 
 
 def take(folder: Path, only: set[str]) -> None:
-    """Take the pictures that are named; all where none is."""
+    """Take the named pictures, or all."""
     from page_fixture import chromium, served_by_command
 
     OUT.mkdir(exist_ok=True)

@@ -1,10 +1,10 @@
-"""What a newcomer waits for and what it weighs, a row a line, each beside the bar it is to reach.
+"""Measure the time and memory that a new user needs, and compare each with its target.
 
     python lab/whole.py --write docs/lab/whole.md
-    python lab/whole.py --smoke     # the same on little, to see that it runs
+    python lab/whole.py --smoke     # the same on little data, as a test run
 
-Each command runs in a process of its own; CPU time is that of the process and all it started, the
-peak its largest resident memory. Nothing is taken from a store: each run has one of its own.
+Each command runs in its own process. CPU time includes child processes; the peak is the largest
+resident memory. Each run has its own empty store, so no reply is reused.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ sys.path.append(str(HERE / "judging"))
 from common import Report, arguments  # noqa: E402
 
 Row: TypeAlias = tuple[str, Callable[[], str], str]
-"""What, how it is measured, the bar."""
+"""What is measured, how, and the target."""
 
 QUESTION = "Should voting be compulsory?"
 PNYX = (sys.executable, "-m", "pnyx")
 
 
 class Run(NamedTuple):
-    """What a process took: CPU seconds, wall seconds, peak memory in MB."""
+    """The cost of a process: CPU seconds, wall seconds, peak memory in MB."""
 
     cpu: float
     wall: float
@@ -51,7 +51,7 @@ class Run(NamedTuple):
 
 
 def run(folder: Path, *command: object) -> Run:
-    """Run a command to its end; its output stays in the folder."""
+    """Run a command to its end; its output is stored in the folder."""
     begun = time.monotonic()
     environment = {**os.environ, "PNYX_STORE": str(folder / "store.sqlite")}
     for name in ("PNYX_LLM", "PYTHONDONTWRITEBYTECODE"):
@@ -76,7 +76,7 @@ def argue(folder: Path) -> str:
 
 
 def judge_reports(folder: Path, count: int, sentences: int | None = None) -> str:
-    """Judge reports of RAGTIME 2026; what the bank links to a document stands in for its text."""
+    """Judge reports of RAGTIME 2026; a document's text is the text that the bank links to it."""
     from pnyx.formats import read_nugget_banks
 
     own = Path(os.environ["PNYX_DATA"]) / "reportgen/ragtime26_bitem"
@@ -99,13 +99,13 @@ def judge_reports(folder: Path, count: int, sentences: int | None = None) -> str
 
 
 def memory_of(pid: int, kind: str = "VmRSS") -> float:
-    """Return the resident memory of a process in MB; `RssAnon` is what no file holds as well."""
+    """Return the resident memory of a process in MB; `RssAnon` is the part without a file."""
     (kilobytes,) = re.findall(rf"{kind}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text("ascii"))
     return int(kilobytes) / 1024
 
 
 def serve(folder: Path, searches: int) -> str:
-    """Search a server, each time for something else, and look at its memory."""
+    """Send different questions to a server, and measure its memory."""
     command = [*PNYX, "serve", "demo-out/example.index", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -132,7 +132,7 @@ def words(folder: Path) -> None:
 
 
 def per_second(work: Callable[[], object], count: int) -> str:
-    """Return how many of `count` a CPU second of this process does."""
+    """Return the number of items per CPU second of this process."""
     before = resource.getrusage(resource.RUSAGE_SELF)
     work()
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -141,7 +141,7 @@ def per_second(work: Callable[[], object], count: int) -> str:
 
 
 def texts(count: int, length: int) -> list[str]:
-    """Return texts of so many words of the example, no two alike."""
+    """Return different texts with this number of words of the example."""
     from pnyx.formats.bundled_example import load_example
 
     rng = random.Random(length)
@@ -171,7 +171,7 @@ def embedding(count: int, length: int) -> str:
 
 
 def measure_support(folder: Path, count: int) -> str:
-    """Measure verdicts against labels, both made up: a noisy judge, 100 of each topic."""
+    """Measure verdicts against labels, both simulated: a noisy judge, 100 for each topic."""
     rng = random.Random(1)
     with (
         (folder / "answers.jsonl").open("w") as answers,
@@ -187,7 +187,7 @@ def measure_support(folder: Path, count: int) -> str:
 
 
 def compare(folder: Path, runs: int, topics: int) -> str:
-    """Compare two leaderboards of made-up runs."""
+    """Compare two leaderboards of simulated runs."""
     rng = random.Random(2)
     boards = [folder / "a.txt", folder / "b.txt"]
     good = [rng.gauss(0.5, 0.1) for _ in range(runs)]
@@ -202,7 +202,7 @@ def compare(folder: Path, runs: int, topics: int) -> str:
 
 
 def hits(folder: Path, count: int, questions: int) -> str:
-    """Return how much longer hits with ids take than arrays, 1,000 for each question."""
+    """Return the time for 1,000 hits with ids per question, relative to arrays."""
     from pnyx.core.records import Document
     from pnyx.search.build import build_index
 
@@ -214,7 +214,7 @@ def hits(folder: Path, count: int, questions: int) -> str:
         ask = getattr(index, way)
         for question in asked[:10]:  # to warm up
             ask(question, "dirichlet", 1000)
-    while min(taken.values()) < 0.2:  # by turns, until clocks of some milliseconds are exact enough
+    while min(taken.values()) < 0.2:  # alternate, until the clock is accurate enough
         for way in taken:
             ask, begun = getattr(index, way), time.process_time()
             for question in asked:
@@ -224,7 +224,7 @@ def hits(folder: Path, count: int, questions: int) -> str:
 
 
 def exported(folder: Path) -> str:
-    """Return the MB of pages of a report of the demo, of those that `pnyx view` exports."""
+    """Return the MB per report of the demo that `pnyx view` exports."""
     run(folder, *PNYX, "view", "demo-out", "--export", "pages")
     pages = folder / "pages"
     (table,) = (pages / "tables").glob("reports-*.csv")
@@ -241,7 +241,7 @@ def wheel(folder: Path) -> Path:
 
 
 def installed(folder: Path) -> str:
-    """Install the wheel in a new environment; return what it takes, without pip and its kin."""
+    """Install the wheel in a new environment; return its size without pip and setuptools."""
     run(folder, sys.executable, "-m", "venv", "fresh")
     python = folder / "fresh/bin/python"
     run(folder, python, "-m", "pip", "install", "-q", "--no-cache-dir", wheel(folder))
@@ -263,9 +263,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         words(folder)
-        compileall.compile_dir(HERE.parent / "src", quiet=1)  # as pip does where it installs
+        compileall.compile_dir(HERE.parent / "src", quiet=1)  # as pip does when it installs
         n, support = (8, 200) if small else (64, 100_000)
-        # Commands come first: a process counts the peak of the one that started it as its own.
+        # Run commands first: a process counts the peak memory of its parent as its own.
         commands: Sequence[Row] = (
             ("`pnyx demo`", lambda: demo(folder), "500 MB"),
             ("`pnyx argue`, labelled example", lambda: argue(folder), "1.5 s CPU, 400 MB"),

@@ -1,12 +1,12 @@
-"""Make the table by which English text is parted into words, as Lucene 8 parts it.
+"""Make the table that splits English text into words like Lucene 8.
 
     npm pack @unicode/unicode-9.0.0 && npm pack @unicode/unicode-11.0.0    # unpack both
     python lab/word_breaks.py UNICODE-9 UNICODE-11     # folders of the packages; needs node
 
-Lucene 8's StandardTokenizer takes the longest match of a grammar of its own at each place: the
-word breaks of UAX #29 by Unicode 9.0, runs of South East Asian scripts, single ideographs and
-hiragana, and emoji by the data of emoji 11.0. Here that grammar is written as regular expressions
-over classes of characters and made into a smallest deterministic automaton, which goes to
+Lucene 8's StandardTokenizer takes the longest match of its own grammar at each position: the word
+breaks of UAX #29 in Unicode 9.0, runs of South East Asian scripts, single ideographs and hiragana,
+and emoji by the data of emoji 11.0. This script expresses the grammar as regular expressions over
+classes of characters, compiles them into a minimal deterministic automaton, and writes that to
 src/pnyx/formats/text/word_breaks.json with the class of every character.
 """
 
@@ -68,7 +68,7 @@ def properties(nine: Path, eleven: Path) -> dict[str, Points]:
 
 
 def terminals(of: dict[str, Points]) -> dict[str, Points]:
-    """Return the sets of characters that the grammar speaks of."""
+    """Return the sets of characters that the grammar uses."""
     ignored = of["Format"] | of["Extend"] | of["ZWJ"]
     letters = of["ALetter"] | of["Hebrew_Letter"]
     quotes = of["MidNumLet"] | of["Single_Quote"]
@@ -105,7 +105,7 @@ def terminals(of: dict[str, Points]) -> dict[str, Points]:
 
 
 def classes(sets: dict[str, Points]) -> tuple[list[int], dict[str, frozenset[int]]]:
-    """Return the class of every character, and which classes make up each set.
+    """Return the class of every character, and the classes in each set.
 
     Characters of one class are in the same sets; those of class 0 are in none.
     """
@@ -123,7 +123,7 @@ def classes(sets: dict[str, Points]) -> tuple[list[int], dict[str, frozenset[int
 
 @dataclass
 class Grammar:
-    """Regular expressions as an automaton with empty moves; a part is its first and last state."""
+    """An automaton with empty transitions; a part of it is (first state, last state)."""
 
     sets: dict[str, frozenset[int]]
     empty: list[list[int]] = field(default_factory=list)
@@ -141,13 +141,13 @@ class Grammar:
         return first, last
 
     def row(self, *parts: tuple[int, int]) -> tuple[int, int]:
-        """Parts one after the other."""
+        """A sequence of parts."""
         for (_, last), (first, _) in pairwise(parts):
             self.empty[last].append(first)
         return parts[0][0], parts[-1][1]
 
     def either(self, *parts: tuple[int, int]) -> tuple[int, int]:
-        """One of the parts."""
+        """An alternative of parts."""
         first, last = self.state(), self.state()
         for start, end in parts:
             self.empty[first].append(start)
@@ -161,17 +161,17 @@ class Grammar:
         return first, last
 
     def some(self, part: tuple[int, int]) -> tuple[int, int]:
-        """The part, once or more."""
+        """The part, one or more times."""
         first, last = self.either(part)
         self.empty[last].append(first)
         return first, last
 
     def any(self, part: tuple[int, int]) -> tuple[int, int]:
-        """The part, never or more."""
+        """The part, zero or more times."""
         return self.maybe(self.some(part))
 
     def ex(self, name: str, ignored: str = "ignored") -> tuple[int, int]:
-        """A character and what UAX #29's rule WB4 makes part of it."""
+        """A character and the characters that rule WB4 of UAX #29 attaches to it."""
         return self.row(self.one(name), self.any(self.one(ignored)))
 
 
@@ -183,7 +183,7 @@ def words(sets: dict[str, frozenset[int]]) -> tuple[Grammar, int, int]:
         return g.any(g.ex("low line"))
 
     def repeated(name: str, inside: str) -> tuple[int, int]:
-        """Letters or digits, with one sign between two of them."""
+        """Letters or digits, with at most one sign between two of them."""
         more = g.row(g.either(lines(), g.ex(inside)), g.ex(name))
         return g.row(g.ex(name), g.any(more))
 
@@ -226,7 +226,7 @@ def emoji(g: Grammar) -> tuple[int, int]:
 
 
 def determined(g: Grammar, first: int, last: int, count: int) -> tuple[list[list[int]], list[bool]]:
-    """Return the smallest deterministic automaton: moves by state and class, and what accepts.
+    """Return the minimal deterministic automaton: transitions by state and class, accepting states.
 
     State 0 is a dead end, 1 the start.
     """
@@ -257,7 +257,7 @@ def determined(g: Grammar, first: int, last: int, count: int) -> tuple[list[list
 def smallest(
     table: Sequence[Sequence[int]], ends: Sequence[bool]
 ) -> tuple[list[list[int]], list[bool]]:
-    """Return the automaton with states that cannot be told apart made one (Moore's algorithm)."""
+    """Return the automaton with indistinguishable states merged (Moore's algorithm)."""
     group = [int(end) for end in ends]
     while True:
         keys: dict[tuple[int, ...], int] = {}

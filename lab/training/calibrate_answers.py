@@ -3,11 +3,12 @@
     PNYX_DATA=DATA python lab/training/calibrate_answers.py [--date YYYY-MM-DD]
 
 Writes src/pnyx/judging/calibrations/answer.json. A pair is a passage and a sentence that GPT-4
-wrote about a passage (DIRAS's reasons: `... states that SENTENCE`): about this one, which supports
-it, or about another passage for the same question, of those that do not answer it. Half of the
-questions fit the weights of detector and overlap, with as much weight on pairs that are supported
-as on those that are not; weights of copy and conflict are fitted on near-copies that are made by
-rule of the same passages. The other half is only measured. Needs scikit-learn and scipy.
+wrote about a passage (DIRAS's reasons: `... states that SENTENCE`). A passage supports a sentence
+that was written about it. A passage that does not answer the question does not support a sentence
+about another passage for the same question. The weights of detector and overlap are fitted on half
+of the questions; supported and unsupported pairs have equal total weight. The weights of copy and
+conflict are fitted on near-copies of the same passages, made by rule. The other half is held out.
+Needs scikit-learn and scipy.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ OUT = Path("src/pnyx/judging/calibrations/answer.json")
 NAMES = ("detector", "overlap", "copy", "conflict")
 THRESHOLD = 0.5
 OTHERS = 3
-"""Passages that do not support a sentence, for each that does, at most."""
+"""Maximum number of passages that do not support a sentence, for each one that does."""
 _SAYS = re.compile(
     r"(?:states?|mentions?|indicates?|says?|explains?|specif(?:y|ies)|notes?|confirms?|clarifies|"
     r"describes?|details?|reveals?|highlights?) (?:clearly |explicitly )?that (.+)"
@@ -52,7 +53,7 @@ Pairs = list[tuple[Support, bool]]
 
 
 def claims(name: str) -> Iterator[tuple[Support, bool]]:
-    """Yield passages and sentences about them, and whether these are about this passage."""
+    """Yield a passage, a sentence, and whether the sentence is about this passage."""
     by_question: dict[str, list[dict[str, str]]] = {}
     path = _encoder.DATA / f"diras_general_qa/train/{name}_train_data.csv"
     with path.open(encoding="utf-8", newline="") as stream:
@@ -74,7 +75,7 @@ def claims(name: str) -> Iterator[tuple[Support, bool]]:
 
 
 def is_development(question: str) -> bool:
-    """Return whether a question fits the calibration; the others are only measured."""
+    """Whether the calibration is fitted on a question; the others are held out."""
     return hashlib.sha256(question.encode()).digest()[-1] % 2 == 0
 
 
@@ -89,7 +90,7 @@ def features(pairs: Pairs) -> np.ndarray:
 
 
 def fitted(pairs: Pairs, near: Pairs) -> tuple[dict[str, float], float]:
-    """Return weights and intercept: of detector and overlap first, then of the wording."""
+    """Fit the weights of detector and overlap, then those of the wording; return intercept, too."""
     x, y = features(pairs)[:, :2], np.array([label for _, label in pairs])
     model = LogisticRegression(C=100, class_weight="balanced", max_iter=1000).fit(x, y)
     intercept = round(float(model.intercept_[0]), 4)
@@ -105,7 +106,7 @@ def fitted(pairs: Pairs, near: Pairs) -> tuple[dict[str, float], float]:
 
 
 def figures(p: np.ndarray, pairs: Pairs, threshold: float) -> dict[str, Any]:
-    """Return measures with intervals of draws of whole questions."""
+    """Return measures with intervals from bootstrap samples of questions."""
     y, groups = np.array([v for _, v in pairs]), np.array([q.group for q, _ in pairs])
     yes = p >= threshold
     measures = {"auroc": (weighted_auroc, p), "f1": (weighted_f1, yes), "ece": (weighted_ece, p)}

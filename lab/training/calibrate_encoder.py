@@ -1,11 +1,12 @@
 """Fit the calibrations of the packaged encoder's judge.
 
     PNYX_DATA=DATA python lab/training/calibrate_encoder.py [--cache FILE.npz] [--date YYYY-MM-DD]
-    ... --measure [TASK ...]      # leave curves as they are, renew figures and card alone
+    ... --measure [TASK ...]      # keep the curves, update only figures and card
 
 Writes src/pnyx/judging/calibrations/minilm-int8.json and prints every held-out figure. Needs
-scikit-learn. What is fitted on what, what was chosen by looking at which figure, and why:
-docs/explain/decisions/packaged-encoder.md. Intervals are of draws of whole questions or pages.
+scikit-learn. The data of each fit, and the figure behind each choice, are documented in
+docs/explain/decisions/packaged-encoder.md. Intervals come from bootstrap samples of questions or
+pages.
 """
 
 from __future__ import annotations
@@ -53,12 +54,12 @@ DRAWS = 2000
 OUTSIDE = {
     "relevance+guideline": {"auroc": 0.870, "questions": 6},
 }
-"""What others measured of the shipped judge on the parts of ChatReportRetrieve that are not at
-hand, and so chose nothing here."""
+"""Figures of the shipped judge that others measured on held-out parts of ChatReportRetrieve, which
+are not available here."""
 
 
 class CachedEncoder:
-    """The packaged encoder with its vectors kept in a file between runs of this tool."""
+    """The packaged encoder, with a file that caches vectors between runs of this script."""
 
     def __init__(self, file: Path | None) -> None:
         self.encoder, self.file, self.rows = load_encoder(), file, {}
@@ -122,8 +123,8 @@ def argument_pools() -> list[tuple[Support, bool]]:
     """Judged args.me pools of two Webis studies, each item also paired with another topic.
 
     Relevant: graded 3 or 4 of 4 (2019); an argument above the lowest quarter of the relevance
-    scores (2020). The other pairing is a negative: it stands for what retrieval brings from
-    elsewhere, of which these pools, drawn by topic, hold little.
+    scores (2020). The pairing with another topic is a negative: it represents off-topic results,
+    which are rare in these pools, because they were collected by topic.
     """
     topics = {t["Topic ID"]: t["Query"] for t in table("sigir19_argsearch/topics.csv")}
     rows = [
@@ -153,7 +154,7 @@ def argument_pools() -> list[tuple[Support, bool]]:
 
 
 def anchors(pairs: list[tuple[Support, bool]]) -> list[tuple[Support, bool]]:
-    """Near-copies made by rule: a passage's own sentence, also shortened, negated, miscounted."""
+    """Near-copies made by rule: a passage's sentences, also shortened, negated, miscounted."""
     rng, made = random.Random(1), []
     for text in sorted({q.text for q, _ in pairs}):
         sentences = [s for s in read_passage(text).sentences if 6 <= len(tokens(s)) <= 45]
@@ -205,7 +206,7 @@ def logistic(z: np.ndarray) -> np.ndarray:
 def best_threshold(p: np.ndarray, y: np.ndarray, groups: np.ndarray) -> float:
     """Return the threshold of highest F1, averaged over 100 bootstrap samples of the groups.
 
-    A single maximum hops between neighbouring pairs; the average does not.
+    A single maximum jumps between neighbouring pairs; the average is stable.
     """
     rng, names, found = np.random.default_rng(0), np.unique(groups), []
     members = {name: np.flatnonzero(groups == name) for name in names}
@@ -224,7 +225,7 @@ def with_intervals(
     y: np.ndarray,
     groups: np.ndarray,
 ) -> dict[str, float]:
-    """Return each measure of its scores, and the interval of draws of whole groups."""
+    """Return each measure of the scores, with its interval from bootstrap samples of groups."""
     gold, clusters = y.astype(float), np.unique(groups, return_inverse=True)[1]
     found = {}
     for name, (measure, scores) in measures.items():
@@ -266,7 +267,7 @@ def cross_fitted(x: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, 
 
 
 def sample(pairs: list[tuple[Support, bool]]) -> list[tuple[Support, bool]]:
-    """Return the pairs of the first five groups: small enough to be measured again in a test."""
+    """Return the pairs of the first five groups, which are few enough for a test."""
     first = sorted({q.group for q, _ in pairs})[:5]
     return [(q, label) for q, label in pairs if q.group in first]
 
@@ -285,7 +286,7 @@ def fit_similarity(judge: EncoderJudge, pairs: list[tuple[Support, bool]]) -> di
 
 
 def fit_support(judge: EncoderJudge) -> dict[str, Any]:
-    """Similarity on people's labels; then, that held fixed, the wording on made near-copies."""
+    """Fit similarity on people's labels, then the wording on near-copies with similarity fixed."""
     pairs = berds()
     entry = fit_similarity(judge, pairs)
     slope, intercept = entry["weights"]["similarity"], entry["intercept"]
@@ -318,7 +319,7 @@ def fit_support(judge: EncoderJudge) -> dict[str, Any]:
 
 
 def card(tasks: dict[str, Any]) -> dict[str, str]:
-    """Return the judge's card: for each task its figures, with what was chosen by them."""
+    """Return the judge's card: the figures of each task, and what they were used to choose."""
     s, r, g = (tasks[task]["figures"] for task in TASKS)
     other = OUTSIDE["relevance+guideline"]
 
@@ -362,7 +363,7 @@ def fit_all(encoder: CachedEncoder, judge: EncoderJudge) -> dict[str, Any]:
 
 
 def measure_again(judge: EncoderJudge, tasks: dict[str, Any], names: Sequence[str]) -> None:
-    """Renew the figures of some tasks: what is fitted stays, and so does the judge's name."""
+    """Update the figures of some tasks; the fit and the judge's name stay the same."""
     pairs = {"support": berds, "relevance": argument_pools, "relevance+guideline": chatreport}
     for name in names:
         tasks[name]["figures"] |= fit_similarity(judge, pairs[name]())["figures"]

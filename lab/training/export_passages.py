@@ -2,9 +2,9 @@
 
     python lab/training/export_passages.py --network FOLDER/epoch1.pt [--out FOLDER]
 
-Of each matrix that learned, the change is written as a product of two narrow ones: what training
-changes is far smaller than the steps of the detector's four bits, which would round it away. Prints
-how far the packaged log-odds are from the trained ones on paragraphs of the development folders.
+The change of each trained matrix is stored as a product of two narrow matrices, because it is far
+smaller than the steps of the detector's four bits, and rounding would lose it. Prints the
+difference between the packaged and the trained log-odds on paragraphs of the development folders.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ ROOT = Path(__file__).parents[2]
 WEIGHTS = ROOT / "src/pnyx/models/weights"
 DETECTOR = WEIGHTS / "perspectives"
 RANK = 64
-"""Of a matrix's change; it holds 0.78 to 0.96 of its squares, and AUROC on the development folders
-is that of the trained network."""
+"""Rank of a matrix's change. It keeps 0.78 to 0.96 of the sum of squares, and AUROC on the
+development folders equals that of the trained network."""
 CHECKED = 60
-"""Paragraphs on which both are compared."""
+"""Number of paragraphs on which both are compared."""
 
 
 def write(network: Path, out: Path) -> torch.nn.Module:
-    """Write graph and changes; return the trained network."""
+    """Write the graph and the changes; return the trained network."""
     reader, before = load_reader(DETECTOR / MODEL), load_reader(DETECTOR / MODEL).state_dict()
     reader.load_state_dict(torch.load(network, weights_only=True))
     changes: dict[str, np.ndarray] = {}
@@ -60,7 +60,7 @@ def write(network: Path, out: Path) -> torch.nn.Module:
 
 
 def compare(reader: torch.nn.Module, out: Path) -> None:
-    """Print how far the packaged log-odds are from the trained ones."""
+    """Print the difference between the packaged and the trained log-odds."""
     reader.eval()
     words, packaged = Words((DETECTOR / TOKENIZER).read_bytes()), open_reader(out, DETECTOR)
     texts = [

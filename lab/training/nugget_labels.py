@@ -1,4 +1,4 @@
-"""People's labels on which nuggets a text gives, split into development and held-out parts.
+"""People's labels of the nuggets that a text contains, split into development and held-out parts.
 
 Two repositories, cloned side by side into the folder of `PNYX_NUGGETS`:
 
@@ -8,8 +8,8 @@ Two repositories, cloned side by side into the folder of `PNYX_NUGGETS`:
 - github.com/ZhangShiyue/Lite2-3Pyramid (no licence stated; read at cfa581a): REALSumm, summaries of
   100 news articles by 25 systems, with content units that people marked as present or not.
 
-In both, held-out pairs are on questions (or articles) and by teams (or systems) that the
-development pairs do not contain. Only a full coverage counts as yes. All of it is English.
+In both, the questions (or articles) and teams (or systems) of held-out pairs do not occur in the
+development pairs. Only full coverage counts as yes. All texts are English.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HAYSTACK = "summary-of-a-haystack/data/eval_benchmark_data.json"
 SUMMARIES = "Lite2-3Pyramid/data/REALSumm"
 
 DEVELOPMENT_TEAMS = ("gpt", "gemini")
-"""Beginnings of the models whose reports are for development; others (Anthropic, Cohere) are held
+"""Prefixes of the models whose reports are for development; the others (Anthropic, Cohere) are held
 out."""
 
 Part = Literal["development", "held-out"]
@@ -38,11 +38,11 @@ Pairs = list[tuple[Support, bool]]
 
 _CITATION = re.compile(r"\s*\[[\d,;\s-]+\]")
 _LEAST_WORDS = 3
-"""A shorter line of a report is a mark or a heading."""
+"""Shorter lines of a report are marks or headings."""
 
 
 def _report(row: dict[str, Any]) -> list[str]:
-    """Return the lines of a report without citations; their places are those of the labels."""
+    """Return the lines of a report without citations, at the positions that the labels use."""
     return [_CITATION.sub("", line).strip() for line in row["summary"]]
 
 
@@ -77,7 +77,7 @@ def whole_reports(part: Part) -> Pairs:
 def report_lines(part: Part) -> Pairs:
     """Return pairs of a line of a report and an insight: yes if the line covers it best, fully.
 
-    People named one line for each insight. Another that covers it, too, counts as no.
+    People named one line for each insight. Other lines that also cover it count as no.
     """
     pairs = []
     for number, (row, labels) in enumerate(_chosen_reports(part)):

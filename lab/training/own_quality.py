@@ -66,17 +66,17 @@ LABELS = {
     "mse": "squared error",
     "f1": "F1, argument or not",
 }
-"""Measure -> its name for people, in the order in which they are shown."""
+"""Measure -> its displayed name, in display order."""
 
 Report: TypeAlias = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class MadeModel:
-    """What came of a training: name with version, method, and counts of the texts.
+    """The result of a training: name with version, method, and counts of the texts.
 
     `figures` is system -> measure -> value, by models that had not seen the text's topic;
-    `as_in_the_paper` is that of `paper_protocol`, empty for other methods.
+    `as_in_the_paper` has the figures of `paper_protocol`, and is empty for other methods.
     """
 
     name: str
@@ -97,7 +97,7 @@ class MadeModel:
 
 
 def rated_texts(rows: Iterable[RatedText]) -> tuple[RatedTexts, dict[str, int]]:
-    """Return texts as a training takes them, and how many there are of what.
+    """Return the texts for a training, and their counts.
 
     Quality is scaled so that arguments lie in [0, 1]; other texts have 0.
     """
@@ -106,11 +106,11 @@ def rated_texts(rows: Iterable[RatedText]) -> tuple[RatedTexts, dict[str, int]]:
         raise InputError(f"{len(read)} rated texts, expected at least {_LEAST}")
     argument = np.array([row.is_argument for row in read])
     if not argument.any():
-        raise InputError("no text is an argument: nothing can be learned of quality")
+        raise InputError("no text is an argument, so quality cannot be learned")
     quality = np.array([row.quality for row in read], dtype=np.float64)
     low, high = float(quality[argument].min()), float(quality[argument].max())
     if low == high:
-        raise InputError(f"all arguments have the quality {low:g}: nothing can be learned of it")
+        raise InputError(f"all arguments have the quality {low:g}, so it cannot be learned")
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = np.where(argument, (quality - low) / (high - low), 0.0)
     if not np.isfinite(scaled).all():
@@ -132,7 +132,7 @@ def make_quality_model(
     replace: bool = False,
     report: Report | None = None,
 ) -> MadeModel:
-    """Train a quality model on all texts, measure the method with topics left out, write both.
+    """Train a quality model on all texts, cross-validate it over topics, and write both.
 
     `method` is `packaged`, that model's recipe, or `paper`, the Touché paper's two steps. The model
     is called after the folder `out` unless `name` says otherwise. Topics, or texts without any, are
@@ -156,7 +156,7 @@ def make_quality_model(
 
 
 def _check_out(out: Path, replace: bool) -> None:
-    """Refuse what exists before anything is trained, and never replace anything else."""
+    """Raise before training if the folder cannot be written or replaced."""
     if not out.exists():
         return
     if not replace:
@@ -215,13 +215,13 @@ def _cell(one: Measured) -> str:
 
 
 LENGTHS = slice(0, 6)
-"""The surface features of length: the logarithm of the distinct words, bent at five points."""
+"""The surface features of length: the logarithm of the distinct words, with five knots."""
 
 METHODS: Mapping[str, Callable[[RatedTexts, str], QualityModel | PaperModel]] = {
     "packaged": train_surface_model,
     "paper": train_paper_model,
 }
-"""Name -> what trains it."""
+"""Name -> function that trains the model."""
 
 QUALITY_MEASURES: Mapping[str, Weighted] = {
     "pearson": weighted_pearson,
@@ -240,7 +240,7 @@ Figures: TypeAlias = dict[str, dict[str, Measured]]
 def cross_validate(
     rated: RatedTexts, method: str, folds: int = 10, report: Report | None = None
 ) -> Figures:
-    """Measure a method of `METHODS` and the length alone, each text by a model without its topic.
+    """Measure a method of `METHODS`, and length alone, by cross-validation over topics.
 
     Topics are left out in at most `folds` parts, and drawn for 95 % intervals. `f1` is of arguments
     among all texts: length alone and the packaged recipe call all of them arguments.
@@ -306,7 +306,7 @@ def write_quality_model(
 ) -> str:
     """Write a model into an empty folder; return its name with the first 8 digits of its hash.
 
-    The caller, who has the figures, writes its card. `about` is counts and figures, ready for JSON.
+    The caller has the figures and writes the card. `about` is counts and figures, ready for JSON.
     """
     from safetensors.numpy import save_file
 

