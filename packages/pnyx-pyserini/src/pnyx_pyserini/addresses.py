@@ -45,7 +45,7 @@ def _cache() -> Path:
 
 
 def _has_name(name: str, folder: str) -> bool:
-    """Return whether a folder has the name, as `lucene-inverted.NAME.20240418.4f9675` or older forms.
+    """Whether a folder has the name, as `lucene-inverted.NAME.20240418.4f9675` or an older form.
 
     Pyserini may append the checksum of the archive.
     """
