@@ -336,7 +336,7 @@ def test_a_campaign_counts_all_topics_and_wants_the_first_documents_judged(files
     out, err = capsys.readouterr()
     assert (status, out) == (2, "")
     assert "no leaderboard: base: " in err
-    assert "--min-judged asks for 80%" in err
+    assert "--min-judged requires 80%" in err
     assert run(base, "--qrels", few, "--measure", "P@10", "--strict", "--min-judged", "0") == 0
     assert "judged of the first 10 documents: base " in capsys.readouterr().err
     assert "exclude each other" in refused(

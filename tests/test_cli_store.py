@@ -70,7 +70,7 @@ def test_export_and_merge(store, tmp_path, call, merge, monkeypatch):
     code, printed, _ = merge(file, "--out", other)
     assert code == 0
     assert printed == (
-        f"{file}: 2 replies, 1 added, 0 present already, 1 differ from the store's reply, "
+        f"{file}: 2 replies, 1 added, 0 already present, 1 differ from the store's reply, "
         "which is kept\n"
     )
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(out.encode())))

@@ -194,7 +194,7 @@ def test_runs_on_perspectives_by_the_rules_of_a_campaign(views, call):
     arguments = ("measure", "perspectives", "r.run", "s.run", *views, "--strict")
     status, out, said = call(*arguments)
     assert (status, out) == (2, "")
-    assert "r: 75% of its pairs are judged; --min-judged asks for 80%" in said
+    assert "r: 75% of its pairs are judged; --min-judged requires 80%" in said
     status, out, said = call(*arguments, "--min-judged", "0.75", "--json")
     assert status == 3
     assert "a question missing from a run counts as an empty ranking" in said

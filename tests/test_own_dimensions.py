@@ -165,7 +165,7 @@ def test_choices_that_do_not_go_together(paths, capsys):
     assert "--dimensions requires a language model (--judge)" in refused(
         capsys, items, "--dimensions", own, "--out", "r"
     )
-    assert "the file of --dimensions says it" in refused(
+    assert "the file of --dimensions already sets it" in refused(
         capsys, items, "--dimensions", own, "--set", "scale=5", *llm
     )
     assert "no such file" in refused(capsys, items, "--dimensions", "x.toml", *llm).lower()

@@ -23,7 +23,9 @@ class OwnTextsSpec(Spec, heading="Pairs"):
     out: str | None = out_opt(
         None, "Preference items to write; required without --plan.", metavar="PAIRS"
     )
-    limit: int = opt(0, "Items at most, drawn by --seed; 0 for all.", low=0, default_text="all")
+    limit: int = opt(
+        0, "Maximum number of items, drawn by --seed; 0 for all.", low=0, default_text="all"
+    )
     seed: int = opt(0, "Random seed.")
 
 

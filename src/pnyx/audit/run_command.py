@@ -68,7 +68,7 @@ class AuditRunSpec(Spec, heading="Card"):
     )
 
     def check(self) -> None:
-        """Reject options on the card if only one trial is run, which makes none."""
+        """Reject options of the card if only one trial runs, because that writes no card."""
         for name in ("labels", "margin"):
             if len(set(self.trials)) == 1 and self.given(name):
                 raise OptionError(
@@ -125,7 +125,7 @@ def _said(row: Mapping[str, Any]) -> str:
     "run",
     resumes=True,
     records=True,
-    short_help="Does a judge notice what it must, and nothing else?",
+    short_help="Does a judge notice what it should, and ignore the rest?",
 )
 @click.argument("items")
 def run(
@@ -142,7 +142,7 @@ def run(
     joint (both). The verdict must stay the same: order (of arguments, dimensions or documents),
     length (added words without content), injection (the text tells the judge what to answer),
     paraphrase, repeat (asked again), stance (the other side: yes to at most one), self (the text is
-    said to be the judge's own), format (a list, emphasis, a heading), asker (the question says
+    presented as the judge's own), format (a list, emphasis, a heading), asker (the question says
     which answer the asker hopes for), verbosity (more words).
 
     S gets a folder for each trial, TASK with the answers to ITEMS as they are, and the judge's card

@@ -42,7 +42,9 @@ class StressSpec(
     task: Words | None = opt(
         None, "Task of the items.", metavar="TASK", default_text="by the fields of the first item"
     )
-    limit: int = opt(0, "Items at most, drawn by --seed; 0 for all.", low=0, default_text="all")
+    limit: int = opt(
+        0, "Maximum number of items, drawn by --seed; 0 for all.", low=0, default_text="all"
+    )
     levels: tuple[float, ...] = opt(
         (),
         "noise, joint: shares of the documents to replace.",
@@ -83,7 +85,7 @@ class StressSpec(
         "self, of preferences: the judge's name in the items' a_by and b_by; its preference for "
         "its own texts is compared with people's (label).",
         metavar="NAME",
-        default_text="texts are said to be the judge's own",
+        default_text="texts are presented as the judge's own",
     )
     control: FileName | None = file_opt(
         None,
@@ -96,7 +98,7 @@ class StressSpec(
     orders: int = opt(2, "order: number of other orders to try.", low=1)
     tolerance: float = opt(
         0.1,
-        "Maximum mean change of a steady judge, and minimum fall of a score that must fall.",
+        "Maximum mean change of a stable judge, and minimum drop of a score that must fall.",
         within="[0, 1]",
     )
 
@@ -160,7 +162,7 @@ def task_of(path: str, named: str | None) -> str:
 
 
 def _task_of(path: str) -> str:
-    """Return the task of items: the one that requires, then knows, most of the first's fields."""
+    """Return the task of items: the one that requires, then accepts, most fields of the first."""
     from pnyx.core.files import read_jsonl
     from pnyx.formats.items import ITEM_FORMATS
 

@@ -86,7 +86,7 @@ class Placing:
 
     def _by_networks(self, documents: Sequence[Evidence]) -> Sequence[SideChances | str]:
         """Return the packaged judgement; none in a cost estimate if the model would decide."""
-        assert self.passages is not None  # noqa: S101 - `place` is done with before
+        assert self.passages is not None  # noqa: S101 - `place` has returned if None
         if self.plan.most and self.sides is not None and self.sides.missing:
             return ["not_in_store: the model has not been asked yet"] * len(documents)
         self.read_by_networks = True
@@ -107,8 +107,7 @@ def placing_of(
 ) -> Placing:
     """Return how `argue` assigns documents.
 
-    See there for the judge and the model. `posed` is the question in the form that the model is
-    asked.
+    `argue` describes the judge and the model. `posed` is the question in the model's wording.
     """
     model = model or model_of(judge)
     usual = isinstance(judge, PackagedJudge) or model is not None

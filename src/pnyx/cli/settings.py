@@ -1,4 +1,4 @@
-"""Options made of the fields of specs, and settings: those without a flag, for --set NAME=VALUE."""
+"""Options from the fields of specs, and settings: options without a flag, for --set NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SettingOption(SpecOption):
         return record and (f"{self.setting}={value}", record[1])
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        """Return how a message names it."""
+        """Return its name in messages."""
         return f"--set {self.setting}"
 
 

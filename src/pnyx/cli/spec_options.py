@@ -39,7 +39,7 @@ def _restricts(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
 def takes(
     name: str, spec: type[Spec], without: Collection[str], rare: Collection[str]
 ) -> Callable[[F], F]:
-    """Add the options of a spec to a function, which gets the spec under this name."""
+    """Add the options of a spec to a function, which receives the spec as argument `name`."""
     offered = [(field, option) for field, option in opts_of(spec) if field.name not in without]
     hints = typing.get_type_hints(spec, include_extras=True)
 

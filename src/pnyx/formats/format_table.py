@@ -19,14 +19,14 @@ class FormatTable(Mapping[str, Format]):
         self._loaded: dict[str, Format] = {}
 
     def __getitem__(self, name: str) -> Format:
-        """Return a format; KeyError if there is none of this name."""
+        """Return a format; KeyError if no format has this name."""
         if name not in self._loaded:
             module = import_module(f"pnyx.formats.{self._modules[name]}")
             self._loaded |= {loaded.name: loaded for loaded in module.FORMATS}
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a format of this name."""
+        """Whether a format has this name."""
         return name in self._modules
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`pnyx files`: what is done to files of documents and results, apart from judging them."""
+"""`pnyx files`: commands for files of documents and results, except for judging."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _STORE, _SHARE = "a judgement store or its export", "a share of a run"
 
 
 class MergedFilesSpec(Spec, heading="Output"):
-    """Where the whole is written."""
+    """Where the merged output is written."""
 
     out: str | None = out_opt(
         None,
@@ -37,7 +37,7 @@ class MergedFilesSpec(Spec, heading="Output"):
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=Raw())
 def command(inputs: tuple[str, ...], spec: MergedFilesSpec) -> Outcome:
-    """Merge what several machines made: the shares of a run, or judgement stores.
+    """Merge the output of several machines: the shares of a run, or judgement stores.
 
     Shares (--shard I/N) are results folders of pnyx judge, or files of annotations (pnyx annotate
     apply, verdicts.jsonl of pnyx compare retrievers). All shares of the run are needed, each once,
@@ -101,7 +101,7 @@ def _merge_stores(others: Sequence[str], out: str | None) -> Outcome:
     for source in merged:
         line = (
             f"{escaped(source.path)}: {many_replies(source.replies)}, {source.added:,} added, "
-            f"{source.present:,} present already"
+            f"{source.present:,} already present"
         )
         if source.conflicts:
             line += f", {source.conflicts:,} differ from the store's reply, which is kept"

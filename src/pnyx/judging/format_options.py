@@ -1,4 +1,4 @@
-"""The spec of the format in which a language model is asked. Nothing here loads a model."""
+"""The spec of the format in which a language model is asked. This module loads no model."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class FormatSpec(
             if self.given(name) and not task.scales:
                 raise OptionError(f"{self.flag(name)} requires quality, not {task.name}")
             if self.dimensions is not None and self.given(name) and name != "dimensions":
-                raise OptionError(f"{self.flag(name)}: the file of --dimensions says it")
+                raise OptionError(f"{self.flag(name)}: the file of --dimensions already sets it")
         if self.dimensions is not None and not judge.asks_models:
             raise OptionError("--dimensions requires a language model (--judge)")
         if self.own is not None and judge.expected_scores:

@@ -50,7 +50,7 @@ class JudgeNames:
 
 
 def names_model(name: str) -> bool:
-    """Return whether a name has a form of a language model's name."""
+    """Return whether a name has the form of a language model's name."""
     return name == "local" or name.startswith(("openai:", "gguf:", "http://", "https://"))
 
 
@@ -58,7 +58,7 @@ def judge_kind(name: str) -> JudgeKind:
     """Return what a name of a judge refers to.
 
     Raises:
-        OptionError: it is neither a form of a language model, nor a file, nor an installed judge.
+        OptionError: it is not a language model, a file or an installed judge.
         InputError: it is an empty file, or a folder without answers or a student.
     """
     if name == PACKAGED:

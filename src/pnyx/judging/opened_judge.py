@@ -1,4 +1,4 @@
-"""An open judge, and what of it and its spec decides the answers, for manifests."""
+"""An open judge, and the parts of it and its spec that affect the answers, for manifests."""
 
 from __future__ import annotations
 

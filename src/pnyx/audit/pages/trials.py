@@ -191,7 +191,7 @@ TRIALS: Final = DocumentPage(
     _show_trial,
     FigureEntry(
         "Trials",
-        "Does a judge notice what it must, and nothing else?",
+        "Does a judge notice what it should, and ignore the rest?",
         "results of pnyx audit run",
     ),
     "Items were changed in ways whose effect is known. Does the judge notice?",

@@ -1,1 +1,1 @@
-"""`pnyx measure`: answers against labels; other rooms add their measures by doors."""
+"""`pnyx measure`: compare answers with labels; other rooms register their measures as doors."""

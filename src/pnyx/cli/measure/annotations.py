@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pnyx.judging.verdicts import Verdict
 
 _SHOWN_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-_COUNTED_FROM = (0.5, 0.7, 0.9)  # probabilities from which documents are counted
+_COUNTED_FROM = (0.5, 0.7, 0.9)  # thresholds on the probability
 _SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -26,8 +26,8 @@ def measure_by_threshold(results: str, spec: MeasureSpec) -> Outcome:
     """Measure F1, precision and recall by threshold on the probability, and by number of documents.
 
     Compares a probability threshold with taking the first k of each question (DIRAS, section 5,
-    Fig. 6). The best threshold and the best k are biased upward on the labels that chose them, so
-    those for each question are also chosen on the other questions.
+    Fig. 6). The F1 of the best threshold and the best k is biased upward on the labels that chose
+    them. Therefore both are also chosen for each question on the other questions.
     """
     from pnyx.display.plots import thresholds_plot
     from pnyx.judging.measures.thresholds import GRID, measure_thresholds
@@ -97,7 +97,7 @@ def _curve(name: str, curve: Curve, ticks: Sequence[float], best: float) -> Tabl
 
 
 def measure_amounts(results: str, spec: MeasureSpec) -> Outcome:
-    """Estimate how much relevant information there is on each question, without labels.
+    """Estimate the amount of relevant information on each question, without labels.
 
     The sum of the probabilities is the expected number of relevant documents, if they are
     calibrated; per document it is DIRAS's Fig. 5.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pnyx.stats.base import Measured
 
 _MEASURES = "measures.json"
-_MOST, _END = 50, 10  # groups that a table shows; of more, this many lowest and highest ones
+_MOST, _END = 50, 10  # rows of groups in a table; if there are more, of each end
 
 
 def measure_answers(results: str | Iterator[Verdict], spec: MeasureSpec) -> Outcome:

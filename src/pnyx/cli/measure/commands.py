@@ -1,4 +1,4 @@
-"""`pnyx measure`: results against labels, by the task that they name, and runs and reports."""
+"""`pnyx measure`: compare results with labels according to their task; measure runs and reports."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _GONE: Final = {
     "--judge": "use --by NAME",
     "--rates": "the corrected share of yes is reported if some answers have no label",
 }
-"""Removed words and options -> what to use instead."""
+"""Removed subcommands and options -> what to use instead."""
 
 
 _HELP: Final = """Measure RESULTS of pnyx judge against people's labels, or summarise them.
@@ -79,7 +79,7 @@ Example:
 
 
 class _MeasureCommand(Command):
-    """The command, which reads results of some tasks as one of its words does (`MEASURED_BY`)."""
+    """The command, which lets a subcommand measure the results of some tasks (`MEASURED_BY`)."""
 
     def make_context(
         self,
@@ -88,7 +88,7 @@ class _MeasureCommand(Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read the arguments, or let a word read them if it measures the results named first."""
+        """Parse the arguments, or let a subcommand do so if it measures the first results."""
         first = args[0] if args else ""
         if first and first not in self.words:
             files = named("MEASURED_BY")
@@ -110,7 +110,7 @@ class _MeasureCommand(Command):
 )
 @click.argument("results")
 def command(results: str, spec: MeasureSpec) -> Outcome:
-    """Measure results as their task is measured."""
+    """Measure results according to their task."""
     if [results, spec.labels, spec.qrels, spec.topics].count("-") > 1:
         raise OptionError("only one file can be standard input")
     spec.check_needs()

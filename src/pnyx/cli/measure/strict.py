@@ -18,7 +18,7 @@ def enough(shares: dict[str, float], what: str, least: float) -> dict[str, float
     if shares[low] < least:
         raise InputError(
             f"no leaderboard: {escaped(low)}: {shares[low]:.0%} of {what} are judged; "
-            f"--min-judged asks for {least:.0%}"
+            f"--min-judged requires {least:.0%}"
         )
     return shares
 

@@ -1,4 +1,4 @@
-"""Shared by measuring commands: names of runs, the baseline, tests, draws and `--plot`."""
+"""Shared by the commands that measure: names of runs, baseline, tests, samples and `--plot`."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def compared_legend(result: Any) -> list[str]:
 
 
 def untested_note(comparisons: Sequence[Comparison], topics: str) -> list[str]:
-    """Say how many comparisons have no p."""
+    """Return a note on the number of comparisons without p."""
     count = sum(c.p_holm is None for c in comparisons)
     return [f"{count} comparisons have too few {topics} or no variance for the test"] * bool(count)
 
