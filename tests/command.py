@@ -97,16 +97,18 @@ def killed_and_run_again(
     of: int,
     concurrency: int,
     status: int = 0,
+    model: str = "--judge",
     killed: Callable[[int], object] = lambda _: None,
 ) -> None:
     """Kill `pnyx ARGUMENTS` once `after` of `of` questions are answered, and run it to its end.
 
-    Only what was under way at the kill, and so not yet stored, may be asked twice. `killed` is
-    called between, with the number of answers in the store.
+    Only calls in progress at the kill, which are not stored yet, may be made twice. `killed` is
+    called between the runs, with the number of answers in the store. `model` is the option that
+    names the model.
     """
     from pnyx.judging.store.store import Store
 
-    command = [sys.executable, "-m", "pnyx", *arguments, "--judge", server.spec]
+    command = [sys.executable, "-m", "pnyx", *arguments, model, server.spec]
     command += ["--concurrency", str(concurrency)]
     with subprocess.Popen(command) as process:
         wait_for(lambda: len(server.answered()) >= after)

@@ -417,7 +417,9 @@ def test_killed_and_asked_again_nothing_is_asked_twice(step):
         assert not Path("out.jsonl").exists()
 
     with BuildServer(delay=0.05) as server:
-        killed_and_run_again(server, command, after=12, of=40, concurrency=2, killed=killed)
+        killed_and_run_again(
+            server, command, after=12, of=40, concurrency=2, model="--llm", killed=killed
+        )
     assert len(read_drafts("out.jsonl")) == 40
 
 
