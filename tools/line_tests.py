@@ -1,0 +1,347 @@
+"""Which tests run a line of the code, and processes that run tests; for `tools/mutants.py`."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import coverage
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = "src/pnyx"
+IMPORTS = ("src", "packages/pnyx-build/src", "packages/pnyx-pyserini/src")
+MEMORY = 8 << 30  # bytes of data of a process that runs tests
+LONG = 3.0  # seconds; longer tests come last, whatever they run
+INCIDENTAL = 3  # a file of tests needs several that run a line to come early
+PRELOADED = """_pytest.assertion.rewrite anyio click hypothesis httpx2 jinja2 lxml.html numpy
+onnxruntime pydantic rich.console scipy.stats starlette.testclient tokenizers""".split()
+"""Imported once, before processes are forked; never the code that is mutated."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+# -- processes -------------------------------------------------------------------------------------
+
+
+def copy_checkout(folder: Path) -> None:
+    """Copy the files that git tracks, and those that it does not ignore."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def preload() -> None:
+    """Import what most tests need, so that each process has it from the start."""
+    for name in PRELOADED:
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+def run_forked(action: Callable[[], int], log: Path, limit: float | None) -> int | None:
+    """Run an action in its own process; return the exit status, or None after `limit` seconds.
+
+    What the process started ends with it.
+    """
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        code = os.EX_SOFTWARE
+        try:
+            os.setsid()
+            output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            code = action()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+    end = time.monotonic() + limit if limit is not None else float("inf")
+    try:
+        while time.monotonic() < end:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        return None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(child, 0)
+
+
+class Recorder:
+    """A plugin of pytest: the seconds of each test, and which passed and which failed."""
+
+    def __init__(self, measured: coverage.Coverage | None = None) -> None:
+        self.measured = measured
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.passed: set[str] = set()
+        self.failed: list[str] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+        """Name the test to coverage, as the context of what runs now."""
+        if self.measured:
+            self.measured.switch_context(item.nodeid)
+        result = yield
+        if self.measured:
+            self.measured.switch_context("")
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note seconds and result of a test."""
+        self.seconds[report.nodeid] += report.duration
+        if report.failed:
+            self.failed.append(report.nodeid)
+        elif report.when == "call" and report.passed:
+            self.passed.add(report.nodeid)
+
+
+@dataclass
+class Workplace:
+    """A folder with a copy of the checkout, in which processes run pytest."""
+
+    folder: Path
+
+    @property
+    def copy(self) -> Path:
+        """The copy of the checkout."""
+        return self.folder / "copy"
+
+    @property
+    def log(self) -> Path:
+        """What the last process printed."""
+        return self.folder / "log.txt"
+
+    def _pytest(self, arguments: Sequence[str], recorder: Recorder) -> int:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.RLIM_INFINITY))
+        paths = [str(self.copy / path) for path in IMPORTS]
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        sys.path[:0] = paths
+        options = ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"]
+        options += [f"--rootdir={self.copy}", f"--basetemp={self.folder / 'base'}"]
+        return int(pytest.main([*options, *arguments], plugins=[recorder]))
+
+    def run_until_failure(
+        self, tests: Sequence[str], limit: float | None = None
+    ) -> tuple[int | None, list[str]]:
+        """Run tests until one fails; return the exit status (None: too late) and what failed."""
+        notes = self.folder / "failed.json"
+        notes.unlink(missing_ok=True)
+
+        def action() -> int:
+            os.chdir(self.copy)
+            recorder = Recorder()
+            code = self._pytest(["-x", "--tb=line", *tests], recorder)
+            notes.write_text(json.dumps(recorder.failed))
+            return code
+
+        code = run_forked(action, self.log, limit)
+        return code, json.loads(notes.read_text()) if notes.exists() else []
+
+    def measure(self, arguments: Sequence[str], data: Path) -> dict[str, float]:
+        """Run tests under coverage, which adds to `data`; return the seconds of those that pass."""
+        notes = self.folder / "seconds.json"
+
+        def action() -> int:
+            os.chdir(self.copy)
+            measured = coverage.Coverage(str(data), config_file=False, include=[f"{CODE}/*"])
+            measured.set_option("run:relative_files", True)
+            if data.exists():
+                measured.load()
+            measured.start()
+            recorder = Recorder(measured)
+            code = self._pytest(["--tb=short", *arguments], recorder)
+            measured.stop()
+            measured.save()
+            passed = recorder.passed - set(recorder.failed)
+            notes.write_text(json.dumps({test: recorder.seconds[test] for test in passed}))
+            return code
+
+        code = run_forked(action, self.log, None)
+        log = self.log.read_text(errors="replace")
+        if code not in {0, 1, 5}:  # all passed, some failed, none was selected
+            raise click.ClickException(f"pytest ended with status {code}:\n{log[-2000:]}")
+        if failed := re.findall(r"^(?:FAILED|ERROR) (\S+)", log, re.MULTILINE):
+            click.echo(f"left out, as they fail without a change: {' '.join(failed)}", err=True)
+        return dict(json.loads(notes.read_text()))
+
+
+# -- statements ------------------------------------------------------------------------------------
+
+
+def enclosing(tree: ast.Module, line: int) -> tuple[Function | None, ast.AST | None]:
+    """Return the innermost function, and the innermost statement or `except`, around a line."""
+    function: Function | None = None
+    statement: ast.AST | None = None
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        for node in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(node, ast.match_case):
+                waiting.append(node)
+            elif isinstance(node, ast.stmt | ast.ExceptHandler):
+                marks = getattr(node, "decorator_list", [])
+                first = marks[0].lineno if marks else node.lineno
+                if first <= line <= (node.end_lineno or 0):
+                    statement = node
+                    function = node if isinstance(node, Function) else function
+                    waiting.append(node)
+    return function, statement
+
+
+def header(statement: Any) -> range:
+    """Return the lines of a statement, without those of the statements inside."""
+    inside = getattr(statement, "body", None) or getattr(statement, "cases", None)
+    if not inside:
+        return range(statement.lineno, statement.end_lineno + 1)
+    first = inside[0].pattern if isinstance(inside[0], ast.match_case) else inside[0]
+    return range(statement.lineno, max(first.lineno, statement.lineno + 1))
+
+
+def body_lines(function: Function) -> range:
+    """Return the lines of a function's body."""
+    return range(function.body[0].lineno, (function.end_lineno or 0) + 1)
+
+
+def defined(statement: ast.AST | None) -> set[str]:
+    """Return the names that a statement outside functions defines."""
+    if isinstance(statement, ast.ClassDef | Function):
+        return {statement.name}
+    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+    nodes = (node for target in targets if target for node in ast.walk(target))
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+# -- which tests run a line ------------------------------------------------------------------------
+
+
+class LineTests:
+    """Which tests run a line, from a file of coverage's with one context for each test."""
+
+    def __init__(self, root: Path, data: Path, seconds: dict[str, float]) -> None:
+        self.seconds = seconds
+        self.texts = {
+            str(path.relative_to(root)): path.read_text(encoding="utf-8")
+            for path in sorted((root / CODE).rglob("*.py"))
+        }
+        self._sizes = Counter(test.partition("::")[0] for test in seconds)
+        self._data = coverage.CoverageData(str(data))
+        self._data.read()
+        self._lines: dict[str, dict[int, set[str]]] = {}
+        self._trees: dict[str, ast.Module] = {}
+
+    def tests(self, path: str, line: int) -> list[str]:
+        """Return the tests that run a line, those of files that mostly run it first.
+
+        A line that runs only when its module is imported counts as run by the tests that run a
+        line which uses what it defines; if there is none, by those that run a function of the file.
+        """
+        tests = self._run(path, line, frozenset())
+        if not tests and enclosing(self._tree(path), line)[0] is None:
+            functions = (node for node in ast.walk(self._tree(path)) if isinstance(node, Function))
+            tests = self._at(path, {row for function in functions for row in body_lines(function)})
+        sizes = Counter(test.partition("::")[0] for test in tests)
+        shares = {file: size / (self._sizes[file] + INCIDENTAL) for file, size in sizes.items()}
+
+        def rank(test: str) -> tuple[bool, float, str, float]:
+            file = test.partition("::")[0]
+            return self.seconds[test] > LONG, -shares[file], file, self.seconds[test]
+
+        return sorted(tests, key=rank)
+
+    def _tree(self, path: str) -> ast.Module:
+        if path not in self._trees:
+            self._trees[path] = ast.parse(self.texts[path])
+        return self._trees[path]
+
+    def _at(self, path: str, lines: Iterable[int]) -> set[str]:
+        """Return the tests that run one of the lines."""
+        if path not in self._lines:
+            self._lines[path] = {
+                line: self.seconds.keys() & set(contexts)
+                for line, contexts in self._data.contexts_by_lineno(path).items()
+            }
+        return set().union(*(self._lines[path].get(line, set()) for line in lines))
+
+    def _run(self, path: str, line: int, done: frozenset[str]) -> set[str]:
+        function, statement = enclosing(self._tree(path), line)
+        if statement is None:
+            return set()
+        if function is not None and line >= function.body[0].lineno:
+            return self._at(path, [line]) or self._at(path, header(statement))
+        names = defined(statement) - done
+        tests = set() if function is None else self._at(path, body_lines(function))
+        return tests.union(*(self._users(path, name, done | names) for name in names))
+
+    def _users(self, path: str, name: str, done: frozenset[str]) -> set[str]:
+        """Return the tests that run a line with the name; private names are those of the file."""
+        tests: set[str] = set()
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        for other in [path] if name.startswith("_") else self.texts:
+            if word.search(self.texts[other]):
+                rows = enumerate(self.texts[other].split("\n"), 1)
+                for line in [number for number, row in rows if word.search(row)]:
+                    if name not in defined(enclosing(self._tree(other), line)[1]):
+                        tests |= self._run(other, line, done)
+        return tests
+
+
+def digests(root: Path, *patterns: str) -> dict[str, str]:
+    """Return a digest of each file that matches one of the patterns."""
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for pattern in patterns
+        for path in sorted(root.glob(pattern))
+    }
+
+
+def measure_lines(workplace: Workplace, cache: Path, selection: str) -> LineTests:
+    """Measure which test runs which line, or only what changed since the last time."""
+    root = workplace.copy
+    code = digests(root, f"{CODE}/**/*.py")
+    tests = digests(root, "tests/test_*.py", "packages/*/tests/test_*.py")
+    notes, data = cache / "tests.json", cache / "coverage"
+    state = json.loads(notes.read_text()) if notes.exists() else {}
+    if state.get("code") == code and state.get("selection") == selection:
+        before = state["tests"]
+        stale = {file for file in tests | before if tests.get(file) != before.get(file)}
+        seconds = {
+            test: value
+            for test, value in state["seconds"].items()
+            if test.partition("::")[0] not in stale
+        }
+        files = sorted(stale & tests.keys())
+    else:
+        shutil.rmtree(cache, ignore_errors=True)
+        cache.mkdir(parents=True)
+        seconds, files = {}, sorted(tests)
+    if files:
+        click.echo(f"measuring which lines the tests of {len(files)} files run", err=True)
+        seconds |= workplace.measure(["-m", selection, *files], data)
+        state = {"code": code, "tests": tests, "selection": selection, "seconds": seconds}
+        notes.write_text(json.dumps(state))
+    return LineTests(root, data, seconds)
