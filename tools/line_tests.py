@@ -11,12 +11,13 @@ import re
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ CODE = "src/pnyx"
 IMPORTS = ("src", "packages/pnyx-build/src", "packages/pnyx-pyserini/src")
 MEMORY = 8 << 30  # bytes of data of a process that runs tests
 LONG = 3.0  # seconds; longer tests come last, whatever they run
+DEPTH = 2  # names followed from a line that only runs at import, each by its definition
 INCIDENTAL = 3  # a file of tests needs several that run a line to come early
 PRELOADED = """_pytest.assertion.rewrite anyio click hypothesis httpx2 jinja2 lxml.html numpy
 onnxruntime pydantic rich.console scipy.stats starlette.testclient tokenizers""".split()
@@ -194,23 +196,33 @@ class Workplace:
 # -- statements ------------------------------------------------------------------------------------
 
 
-def enclosing(tree: ast.Module, line: int) -> tuple[Function | None, ast.AST | None]:
-    """Return the innermost function, and the innermost statement or `except`, around a line."""
-    function: Function | None = None
-    statement: ast.AST | None = None
-    waiting: list[ast.AST] = [tree]
+@dataclass
+class Surroundings:
+    """What is around a line: the innermost function or class, and statement or `except`."""
+
+    function: Function | None
+    owner: ast.ClassDef | None
+    statement: ast.AST
+
+
+def surroundings(tree: ast.Module) -> dict[int, Surroundings]:
+    """Return what is around each line of a module that is part of a statement."""
+    around: dict[int, Surroundings] = {}
+    waiting: list[tuple[Function | None, ast.ClassDef | None, ast.AST]] = [(None, None, tree)]
     while waiting:
-        for node in ast.iter_child_nodes(waiting.pop()):
+        function, owner, parent = waiting.pop()
+        for node in ast.iter_child_nodes(parent):
             if isinstance(node, ast.match_case):
-                waiting.append(node)
+                waiting.append((function, owner, node))
             elif isinstance(node, ast.stmt | ast.ExceptHandler):
                 marks = getattr(node, "decorator_list", [])
+                inner = node if isinstance(node, Function) else function
+                outer = node if isinstance(node, ast.ClassDef) else owner
                 first = marks[0].lineno if marks else node.lineno
-                if first <= line <= (node.end_lineno or 0):
-                    statement = node
-                    function = node if isinstance(node, Function) else function
-                    waiting.append(node)
-    return function, statement
+                for line in range(first, (node.end_lineno or first) + 1):
+                    around[line] = Surroundings(inner, owner, node)
+                waiting.append((inner, outer, node))
+    return around
 
 
 def header(statement: Any) -> range:
@@ -249,10 +261,9 @@ class LineTests:
             for path in sorted((root / CODE).rglob("*.py"))
         }
         self._sizes = Counter(test.partition("::")[0] for test in seconds)
-        self._data = coverage.CoverageData(str(data))
-        self._data.read()
-        self._lines: dict[str, dict[int, set[str]]] = {}
-        self._trees: dict[str, ast.Module] = {}
+        self._data = data
+        self._bits: dict[str, list[tuple[str, int]]] = {}
+        self._around: dict[str, dict[int, Surroundings]] = {}
 
     def tests(self, path: str, line: int) -> list[str]:
         """Return the tests that run a line, those of files that mostly run it first.
@@ -260,10 +271,10 @@ class LineTests:
         A line that runs only when its module is imported counts as run by the tests that run a
         line which uses what it defines; if there is none, by those that run a function of the file.
         """
-        tests = self._run(path, line, frozenset())
-        if not tests and enclosing(self._tree(path), line)[0] is None:
-            functions = (node for node in ast.walk(self._tree(path)) if isinstance(node, Function))
-            tests = self._at(path, {row for function in functions for row in body_lines(function)})
+        around = self._surroundings(path)
+        tests = self._run(path, line, DEPTH)
+        if not tests and line in around and around[line].function is None:
+            tests = self._at(path, [row for row, part in around.items() if part.function])
         sizes = Counter(test.partition("::")[0] for test in tests)
         shares = {file: size / (self._sizes[file] + INCIDENTAL) for file, size in sizes.items()}
 
@@ -273,40 +284,56 @@ class LineTests:
 
         return sorted(tests, key=rank)
 
-    def _tree(self, path: str) -> ast.Module:
-        if path not in self._trees:
-            self._trees[path] = ast.parse(self.texts[path])
-        return self._trees[path]
+    def _surroundings(self, path: str) -> dict[int, Surroundings]:
+        if path not in self._around:
+            self._around[path] = surroundings(ast.parse(self.texts[path]))
+        return self._around[path]
 
     def _at(self, path: str, lines: Iterable[int]) -> set[str]:
         """Return the tests that run one of the lines."""
-        if path not in self._lines:
-            self._lines[path] = {
-                line: self.seconds.keys() & set(contexts)
-                for line, contexts in self._data.contexts_by_lineno(path).items()
-            }
-        return set().union(*(self._lines[path].get(line, set()) for line in lines))
+        if path not in self._bits:
+            query = (
+                "SELECT context, numbits FROM line_bits JOIN context ON context.id = context_id "
+                "JOIN file ON file.id = file_id WHERE path = ?"
+            )
+            with closing(sqlite3.connect(self._data)) as database:
+                rows = database.execute(query, [path]).fetchall()
+            self._bits[path] = [
+                (test, int.from_bytes(bits, "little"))
+                for test, bits in rows
+                if test in self.seconds
+            ]
+        wanted = sum(1 << line for line in set(lines))
+        return {test for test, bits in self._bits[path] if bits & wanted}
 
-    def _run(self, path: str, line: int, done: frozenset[str]) -> set[str]:
-        function, statement = enclosing(self._tree(path), line)
-        if statement is None:
+    def _run(self, path: str, line: int, depth: int) -> set[str]:
+        """Return the tests that run a line, or what it defines, or what is defined by that."""
+        part = self._surroundings(path).get(line)
+        if part is None:
             return set()
+        function = part.function
         if function is not None and line >= function.body[0].lineno:
-            return self._at(path, [line]) or self._at(path, header(statement))
-        names = defined(statement) - done
+            return self._at(path, [line]) or self._at(path, header(part.statement))
         tests = set() if function is None else self._at(path, body_lines(function))
-        return tests.union(*(self._users(path, name, done | names) for name in names))
+        names = defined(part.statement) if depth else set()
+        return tests.union(*(self._users(path, name, part.owner, depth - 1) for name in names))
 
-    def _users(self, path: str, name: str, done: frozenset[str]) -> set[str]:
-        """Return the tests that run a line with the name; private names are those of the file."""
+    def _users(self, path: str, name: str, owner: ast.ClassDef | None, depth: int) -> set[str]:
+        """Return the tests that run a line with the name.
+
+        Files that may have it: only this one, if the name is private; if it is of a class, those
+        with the name of the class.
+        """
         tests: set[str] = set()
         word = re.compile(rf"\b{re.escape(name)}\b")
+        needed = re.compile(rf"\b{owner.name}\b") if owner else word
         for other in [path] if name.startswith("_") else self.texts:
-            if word.search(self.texts[other]):
+            if needed.search(self.texts[other]):
                 rows = enumerate(self.texts[other].split("\n"), 1)
                 for line in [number for number, row in rows if word.search(row)]:
-                    if name not in defined(enclosing(self._tree(other), line)[1]):
-                        tests |= self._run(other, line, done)
+                    part = self._surroundings(other).get(line)
+                    if part is not None and name not in defined(part.statement):
+                        tests |= self._run(other, line, depth)
         return tests
 
 
