@@ -15,6 +15,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
@@ -75,9 +76,11 @@ def run_forked(action: Callable[[], int], log: Path, limit: float | None) -> int
             os.dup2(output, 1)
             os.dup2(output, 2)
             code = action()
+        except BaseException:  # pytest could not start: the log says why
+            traceback.print_exc()
+        finally:
             sys.stdout.flush()
             sys.stderr.flush()
-        finally:
             os._exit(code)
     end = time.monotonic() + limit if limit is not None else float("inf")
     try:
@@ -145,6 +148,7 @@ class Workplace:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         sys.path[:0] = paths
         options = ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # imported by `preload`
         options += [f"--rootdir={self.copy}", f"--basetemp={self.folder / 'base'}"]
         return int(pytest.main([*options, *arguments], plugins=[recorder]))
 

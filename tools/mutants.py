@@ -380,6 +380,9 @@ def main(
             mutants = draw(workplace.copy, count, seed)
         preload()
         measured = measure_lines(workplace, cache.resolve(), selection)
+        quickest = sorted(measured.seconds, key=measured.seconds.__getitem__)[:3]
+        if workplace.run_until_failure(quickest)[0]:
+            raise click.ClickException(f"tests fail without a change:\n{workplace.log.read_text()}")
         started = time.time()
         for number, mutant in enumerate(mutants, 1):
             if minutes is not None and time.time() - started > 60 * minutes:
