@@ -33,6 +33,7 @@ IMPORTS = ("src", "packages/pnyx-build/src", "packages/pnyx-pyserini/src")
 MEMORY = 8 << 30  # bytes of data of a process that runs tests
 LONG = 3.0  # seconds; longer tests come last, whatever they run
 DEPTH = 2  # names followed from a line that only runs at import, each by its definition
+ROUND = 5  # tests of a file that are run before those of the next file
 INCIDENTAL = 3  # a file of tests needs several that run a line to come early
 PRELOADED = """_pytest.assertion.rewrite anyio click hypothesis httpx2 jinja2 lxml.html numpy
 onnxruntime pydantic rich.console scipy.stats starlette.testclient tokenizers""".split()
@@ -270,7 +271,7 @@ class LineTests:
         self._around: dict[str, dict[int, Surroundings]] = {}
 
     def tests(self, path: str, line: int) -> list[str]:
-        """Return the tests that run a line, those of files that mostly run it first.
+        """Return the tests that run a line, the most promising first.
 
         A line that runs only when its module is imported counts as run by the tests that run a
         line which uses what it defines; if there is none, by those that run a function of the file.
@@ -279,14 +280,23 @@ class LineTests:
         tests = self._run(path, line, DEPTH)
         if not tests and line in around and around[line].function is None:
             tests = self._at(path, [row for row, part in around.items() if part.function])
-        sizes = Counter(test.partition("::")[0] for test in tests)
-        shares = {file: size / (self._sizes[file] + INCIDENTAL) for file, size in sizes.items()}
+        return self._ranked(tests)
 
-        def rank(test: str) -> tuple[bool, float, str, float]:
-            file = test.partition("::")[0]
-            return self.seconds[test] > LONG, -shares[file], file, self.seconds[test]
+    def _ranked(self, tests: set[str]) -> list[str]:
+        """Sort tests by how likely they notice a change soon.
 
-        return sorted(tests, key=rank)
+        A few of each file at a time, the files first most of whose tests are among these.
+        """
+        by_file: dict[str, list[str]] = defaultdict(list)
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+            by_file[test.partition("::")[0]].append(test)
+        ranks = {
+            test: (self.seconds[test] > LONG, position // ROUND, -share, file, position)
+            for file, of_file in by_file.items()
+            for share in [len(of_file) / (self._sizes[file] + INCIDENTAL)]
+            for position, test in enumerate(of_file)
+        }
+        return sorted(tests, key=ranks.__getitem__)
 
     def _surroundings(self, path: str) -> dict[int, Surroundings]:
         if path not in self._around:
