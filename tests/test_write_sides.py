@@ -267,6 +267,22 @@ def test_a_label_on_another_topic_says_that_a_passage_is_off(
     assert [one.passed_over for one in placed] == [False, passed_over]
 
 
+@pytest.mark.parametrize(("why", "probability"), [("meaning", 0.95), ("words", None)])
+def test_a_label_is_as_likely_to_be_on_the_question_as_its_topic(
+    why: Any, probability: float | None
+) -> None:
+    """P(same) 0.9 and P(opposite) 0.05 are 0.95 if a model compared; the same words need none."""
+    argument = _labelled("pro", "Voting as a duty")
+    match = TopicMatch("Voting as a duty", 0.9, 0.05, why, used=True)
+    known = [Judged(False, Provenance("r", method=BY_PASSAGE), 0.1)]
+    judge = WrittenJudge(_relevant(NO))
+    (placed,) = run_blocking(
+        lambda: place_async(QUESTION, [argument], judge, Plan(), known, [match])
+    )
+    assert placed.relevance.value is True
+    assert placed.relevance.probability == (probability and pytest.approx(probability))
+
+
 def test_what_argues_some_side_that_nobody_knows_is_undecided() -> None:
     placed = _placed({"a": 0.5, "b": 0.5}, [0.9, 0.3], certainty=0.6, listed=0.5)
     assert [(one.undecided, one.passed_over) for one in placed] == [(True, False), (False, True)]
