@@ -29,7 +29,7 @@ from pnyx.formats.perspectives import by_question
 from pnyx.perspectives.measures.coverage import measure_perspectives
 from pnyx.stats.base import Measured
 from pnyx.web.rendering import STATIC, Links
-from pnyx.web.results.export import export_pages
+from pnyx.web.results.export import PublishedCatalogue, export_pages
 from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.records import NotFoundError
 from pnyx.web.results.routes import address_of, addresses, rendered, show, site_of
@@ -336,6 +336,15 @@ def test_an_export_tells_nothing_of_this_machine(place, exported):
         if path.is_file() and "static" not in path.parts:
             text = path.read_text(encoding="utf-8")
             assert [one for one in secrets if one in text] == [], path
+
+
+def test_folders_that_pages_must_not_name_come_longest_first(place, catalogue):
+    """A folder inside another is removed whole, not up to the name of the outer one."""
+    folders = PublishedCatalogue(catalogue.path).folders()
+    lengths = [len(folder) for folder in folders]
+    assert lengths == sorted(lengths, reverse=True)
+    assert str(place / "results") in folders
+    assert lengths[0] > len(str(place / "results")) > lengths[-1]
 
 
 @pytest.mark.all
