@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import make_dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,21 +11,30 @@ import pytest
 import pnyx
 from chat_server import ChatServer
 from pnyx.audit.trials.falling_scores import _judged
+from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
 from pnyx.core.errors import PnyxError
+from pnyx.core.records import Question
 from pnyx.core.spec import opt, opts_of
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
+from pnyx.judging.answers import Provenance
 from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.trials import Decline
+from pnyx.judging.passages import find_evidence
 from pnyx.judging.questions import AGAIN, Support
+from pnyx.judging.statements import statements_of
 from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
+from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES
 from pnyx.reports.tree.opened_sentence import citation_steps
 from pnyx.reports.tree.plan import Weights
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.opensearch.documents import StoredDocuments
-from pnyx.stats.base import Measured
+from pnyx.search.topics import TopicMatch
+from pnyx.stats.base import Bootstrap, Measured
+from pnyx.stats.significance import differ
 
 LEAST = 0.25
 
@@ -133,3 +143,63 @@ def test_a_literal_of_a_cell_is_read_up_to_a_million_characters():
     assert len(python_literal(text)) == (longest - 2) // 2
     assert python_literal(f"{text} ") is None
     assert python_literal(f"'{'a' * longest}'", longest=float("inf")) == "a" * longest
+
+
+@pytest.mark.parametrize(("pro", "con", "yes"), [(0.3, 0.2, True), (0.3, 0.199999, False)])
+def test_a_passage_argues_a_side_from_one_half_on(pro, con, yes):
+    verdict = relevance_of(SideChances(pro, con), "passages")
+    assert (verdict.value, verdict.probability) == (yes, round(pro + con, 6))
+
+
+@pytest.mark.parametrize(
+    ("pro", "con", "by", "yes"),
+    [
+        (0.3, 0.3, None, True),  # 0.3 / 0.6 is one half, enough for a judge of passages
+        (0.2999, 0.3001, None, False),
+        (0.3, 0.2, Provenance("llm"), True),  # a language model's chance must be 0.6
+        (0.2999, 0.2001, Provenance("llm"), False),
+    ],
+)
+def test_how_clearly_a_passage_must_argue_a_side(pro, con, by, yes):
+    question = Question("q", "Should voting be compulsory?")
+    judge = SimpleNamespace(name="passages", card="")
+    stances = PassageStances(judge, question, {"Text.": SideChances(pro, con, by)})
+    (verdict,) = pnyx.ask(stances, [Support("1", "Text.", statements_of(question)[0])])
+    assert (verdict.value, verdict.probability) == (yes, round(pro / (pro + con), 6))
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(4000, True), (4001, False)])
+def test_the_longest_quotation_that_is_looked_for(length, is_read):
+    quote = "a" * length
+    assert find_evidence(quote, f"It says {quote} here.") == (quote if is_read else "")
+
+
+@pytest.mark.parametrize(
+    ("same", "opposite", "figure"),
+    [(0.99, 0.01, "(p = 0.99)"), (0.9901, 0.0, "(p > 0.99)"), (0.2, 0.905, "(p = 0.91)")],
+)
+def test_a_match_that_is_nearly_certain_has_no_more_digits(same, opposite, figure):
+    match = TopicMatch("Voting", same, opposite, "meaning", used=True)
+    assert match.reason.endswith(figure)
+
+
+def test_the_deepest_cutoff_of_a_measure_of_perspectives():
+    assert (PERSPECTIVE_MEASURES["MRecall"] @ 1_000_000).k == 1_000_000
+    for depth in (0, 1_000_001):
+        with pytest.raises(ValueError, match="expected 1 to 1000000"):
+            PERSPECTIVE_MEASURES["MRecall"] @ depth
+
+
+@pytest.mark.parametrize(("labels", "is_estimated"), [(3, False), (4, True)])
+def test_a_prediction_powered_mean_needs_four_labels(labels, is_estimated):
+    people, judge = [1.0, 0.0, 1.0, 0.0][:labels], [0.9, 0.2, 0.8, 0.1][:labels]
+    estimate = prediction_powered(people, judge, [0.7, 0.3, 0.6])
+    assert (estimate.corrected.value is not None) is is_estimated
+    assert estimate.people.value == pytest.approx(sum(people) / labels)
+
+
+@pytest.mark.parametrize("count", [16, 17])
+def test_up_to_sixteen_differences_all_signs_are_tried(count):
+    """All of 16 differences are 1: of 2^16 patterns only two are as far from 0."""
+    (test,) = differ(np.ones((count, 1)), "randomisation", Bootstrap(draws=0))
+    assert (test.test.p == pytest.approx(2 / 2**count, rel=1e-9)) is (count == 16)
