@@ -12,29 +12,34 @@ import pnyx
 from chat_server import ChatServer
 from pnyx.audit.trials.falling_scores import _judged
 from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
-from pnyx.core.errors import PnyxError
-from pnyx.core.records import Question
+from pnyx.core.errors import InputError, OptionError, PnyxError
+from pnyx.core.records import Question, question_id
 from pnyx.core.spec import opt, opts_of
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
 from pnyx.judging.answers import Provenance
+from pnyx.judging.judge_names import introduced
 from pnyx.judging.llm.judge import Asking, LlmJudge
 from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.passages import find_evidence
 from pnyx.judging.questions import AGAIN, Support
+from pnyx.judging.runs.shards import Shard
 from pnyx.judging.statements import statements_of
 from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
-from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES
+from pnyx.models.http.addresses import is_address
+from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, parse_perspective_measure
 from pnyx.reports.tree.opened_sentence import citation_steps
 from pnyx.reports.tree.plan import Weights
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.opensearch.documents import StoredDocuments
-from pnyx.search.topics import TopicMatch
+from pnyx.search.quotable import is_quotable
+from pnyx.search.topics import TopicMatch, TopicMatcher
 from pnyx.stats.base import Bootstrap, Measured
 from pnyx.stats.significance import differ
+from pnyx.web.label.people import check_name
 
 LEAST = 0.25
 
@@ -203,3 +208,98 @@ def test_up_to_sixteen_differences_all_signs_are_tried(count):
     """All of 16 differences are 1: of 2^16 patterns only two are as far from 0."""
     (test,) = differ(np.ones((count, 1)), "randomisation", Bootstrap(draws=0))
     assert (test.test.p == pytest.approx(2 / 2**count, rel=1e-9)) is (count == 16)
+
+
+@pytest.mark.parametrize(("length", "allowed"), [(1, True), (60, True), (61, False), (0, False)])
+def test_an_annotators_name_has_at_most_sixty_characters(length, allowed):
+    name = "n" * length
+    if allowed:
+        assert check_name(f" {name} ") == name
+    else:
+        with pytest.raises(OptionError, match="expected 1 to 60 printable characters"):
+            check_name(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("1/1", True),
+        ("10000/10000", True),
+        ("10000/10001", False),
+        ("0/2", False),
+        ("3/2", False),
+        ("2/2", True),
+    ],
+)
+def test_shards_are_numbered_from_one_to_ten_thousand(text, allowed):
+    if allowed:
+        shard = Shard.read(text)
+        assert f"{shard.number}/{shard.of}" == text
+    else:
+        with pytest.raises(OptionError, match="expected I/N"):
+            Shard.read(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("http://a.org/" + "p" * 1987, True),  # 13 + 1,987 = 2,000 characters
+        ("http://a.org/" + "p" * 1988, False),
+        ("http://" + "a" * 63 + ".org", True),
+        ("http://" + "a" * 64 + ".org", False),
+        ("http://" + ".".join(["a" * 63] * 3 + ["b" * 61]), True),  # 3 * 64 + 61 = 253
+        ("http://" + ".".join(["a" * 63] * 3 + ["b" * 62]), False),
+        ("http://a.org:1", True),
+        ("http://a.org:0", False),
+    ],
+)
+def test_an_address_is_as_long_as_clients_allow(url, allowed):
+    assert is_address(url) is allowed
+
+
+@pytest.mark.parametrize(("count", "quotable"), [(5, False), (6, True), (60, True), (61, False)])
+def test_a_sentence_of_six_to_sixty_words_can_be_quoted(count, quotable):
+    assert is_quotable(" ".join(["word"] * (count - 1) + ["end."])) is quotable
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),  # of capitals; half of six words are not too many
+    [(3, True), (4, False)],
+)
+def test_a_sentence_of_mostly_names_is_not_quoted(names, shown):
+    words = [f"Xa{n}" for n in range(names)]
+    assert is_quotable(" ".join(["the", *words, *["word"] * (5 - names)])) is shown
+
+
+@pytest.mark.parametrize(("topics", "more"), [(5, False), (6, True)])
+def test_five_topics_are_named_where_a_name_has_no_label(topics, more):
+    (line,) = TopicMatcher(["Ban zoos"]).problems([f"Topic {n}" for n in range(topics)])
+    assert line.endswith(" and others") is more
+    assert line.count("“Topic") == 5
+
+
+def test_the_deepest_cutoff_that_a_measures_name_has():
+    assert str(parse_perspective_measure("MRecall@1000000")) == "MRecall@1000000"
+    for depth in ("0", "1000001"):
+        with pytest.raises(InputError, match="a depth from 1 to 1000000"):
+            parse_perspective_measure(f"MRecall@{depth}")
+
+
+@pytest.mark.parametrize(("length", "whole"), [(120, True), (121, False)])
+def test_a_card_of_up_to_120_characters_is_shown_whole(length, whole):
+    card = "c" * length
+    (line,) = introduced({"j": card})
+    assert line == (f"j: {card}" if whole else "j; accuracy: pnyx doctor")
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("a" * 61, "a" * 60),
+        ("Is " + "a" * 57 + "?", "is-" + "a" * 57),  # 60
+        ("a" * 59 + " b", "a" * 59),  # no hyphen at the end
+        ("?", "question"),
+    ],
+)
+def test_a_topic_id_made_from_a_question_has_at_most_sixty_characters(question, topic):
+    assert question_id(question) == topic
