@@ -291,6 +291,21 @@ def test_csv_has_intervals_counts_and_marks_apart():
     )
 
 
+@pytest.mark.parametrize(("topics", "label"), [(1, "By text"), (2, "By topic")])
+def test_a_quality_profile_leads_to_topics_from_two_on(tmp_path, topics, label):
+    """With a single topic, it leads to the texts at once."""
+    manifest = {"format": "pnyx-results", "format_version": 1, "task": "quality", "judge": "j"}
+    rows = [
+        {"id": f"t{n}-a", "group": f"t{n}", "task": "quality", "dimension": "clarity", "value": 2,
+         "scale": [1, 3], "judge": "j"}
+        for n in range(topics)
+    ]  # fmt: skip
+    write_rows(tmp_path / "q" / "answers.jsonl", rows)
+    (tmp_path / "q" / "manifest.json").write_text(json.dumps(manifest))
+    page = show(open_catalogue([str(tmp_path / "q")]), address_of("quality/q"))
+    assert [(group.label, group.total) for group in page.values["choices"]] == [(label, topics)]
+
+
 # The export ---------------------------------------------------------------------------------------
 
 
