@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from command import rows_of
+from command import rows_of, write_rows
 from inspect_fixture import HOSTILE, make_results, run
 from page_fixture import PHONE, Watched, chromium
 from pnyx.core.errors import InputError
