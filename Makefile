@@ -29,6 +29,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist worksteal
 TIMED = @begun=$$(date +%s); $(1) && echo "$@: $$(( $$(date +%s) - begun )) s"
 
+QUICK := not slow and not all and not train
+
 test: $(VENV)/.dev
 	$(call TIMED,$(MAKE) --no-print-directory --jobs 2 lint quick)
 
@@ -51,12 +53,13 @@ test-train: $(VENV)/.all
 	$(BIN)/python tools/pythons.py $(EXTRAS))
 
 # Small changes in the lines that the last commit, or the working tree, changed: which ones does no
-# test notice? CONTRIBUTING.md says how to read the table.
+# quick test notice? CONTRIBUTING.md says how to read the table.
 mutants: $(VENV)/.dev
-	$(call TIMED,OMP_NUM_THREADS=1 $(BIN)/python tools/mutants.py --since HEAD~1 --count 40)
+	$(call TIMED,OMP_NUM_THREADS=1 $(BIN)/python tools/mutants.py --since HEAD~1 --count 40 \
+	--selection "$(QUICK)")
 
 check: lint
-	$(PYTEST) -m "not slow and not all and not train" -x
+	$(PYTEST) -m "$(QUICK)" -x
 
 docs: $(VENV)/.docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -j auto -b html docs docs/_build/html
