@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import make_dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pnyx
 from chat_server import ChatServer
+from pnyx.audit.card import _by_results, alpha_of
 from pnyx.audit.trials.falling_scores import _judged
 from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
+from pnyx.cli.measure.tables import few_warning
 from pnyx.core.errors import InputError, OptionError, PnyxError
 from pnyx.core.records import Question, question_id
 from pnyx.core.spec import opt, opts_of
+from pnyx.crawl.addresses import parse_target
+from pnyx.crawl.corpus import _prefix
+from pnyx.crawl.fetch_result import NotFetchedError
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
 from pnyx.judging.answers import Provenance
@@ -303,3 +309,65 @@ def test_a_card_of_up_to_120_characters_is_shown_whole(length, whole):
 )
 def test_a_topic_id_made_from_a_question_has_at_most_sixty_characters(question, topic):
     assert question_id(question) == topic
+
+
+def advice(unscored: int = 0, asked: int = 100, **result: Any) -> str:
+    """Return what the card of a judge advises against, from results on support."""
+    counts = {"unscored": unscored, "asked": asked}
+    return "; ".join(
+        line["advice"] for line in _by_results({"task": "support", "counts": counts, **result})
+    )
+
+
+def agreement(alpha: float, high: float = 0.9, people: float | None = None) -> dict[str, Any]:
+    """Return a judge's alpha with a person, and the least alpha of two people."""
+    judge = {alpha_of("support"): {"value": alpha, "high": high}}
+    compared = [{"kind": "human-judge", "mean": judge, "between": ["judge", "ann"]}]
+    if people is not None:
+        both = {alpha_of("support"): {"value": 0.95, "low": people}}
+        compared.append({"kind": "human-human", "mean": both, "between": ["ann", "bob"]})
+    return {"agreement": {"compared": compared}}
+
+
+def calibration(ece: float = 0.05, auroc: float = 0.9, low: float | None = 0.8) -> dict[str, Any]:
+    measures = {"ece": {"value": ece}, "auroc": {"value": auroc, "low": low}}
+    return {"calibration": {"measures": measures}}
+
+
+@pytest.mark.parametrize(
+    ("at_limit", "beyond", "advised"),
+    [
+        ({"unscored": 1, "asked": 20}, {"unscored": 51, "asked": 1000}, "answer to every item"),
+        (agreement(0.667), agreement(0.6669), "Do not replace people's verdicts"),
+        (agreement(0.8, 0.9, 0.9), agreement(0.8, 0.9, 0.901), "People agree with each other"),
+        (calibration(ece=0.1), calibration(ece=0.1001), "recalibrate"),
+        (calibration(low=0.5001), calibration(low=0.5), "Do not rank by its probabilities"),
+        (calibration(0.05, 0.5001, None), calibration(0.05, 0.5, None), "Do not rank"),
+    ],
+)
+def test_a_card_advises_against_a_use_beyond_its_limit(at_limit, beyond, advised):
+    assert advice(**at_limit) == ""
+    assert advised in advice(**beyond)
+
+
+@pytest.mark.parametrize(("length", "whole"), [(64, True), (65, False)])
+def test_ids_of_web_pages_start_with_a_question_id_of_up_to_64_characters(length, whole):
+    name = "q" * length
+    assert (_prefix(name) == name) is whole
+    assert len(_prefix(name)) <= 64
+
+
+@pytest.mark.parametrize(("length", "fits"), [(4096, True), (4097, False)])
+def test_an_address_of_a_page_has_at_most_4096_characters(length, fits):
+    url = "http://a.org/".ljust(length, "p")
+    if fits:
+        assert parse_target(url).url == url
+    else:
+        with pytest.raises(NotFetchedError, match="longer than 4096 characters"):
+            parse_target(url)
+
+
+@pytest.mark.parametrize(("topics", "lines"), [(9, 1), (10, 0)])
+def test_intervals_over_fewer_than_ten_topics_are_warned_of(topics, lines):
+    assert len(few_warning(Bootstrap(20), topics, "topic")) == lines
+    assert few_warning(Bootstrap(0), topics, "topic") == []
