@@ -20,7 +20,7 @@ from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit
 from pnyx.judging.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking
-from pnyx.search.polarity import same_words
+from pnyx.search.polarity import read_claim, same_words
 from pnyx.search.sides import CORPUS_LABEL, match_labels
 from pnyx.search.topics import TopicMatch, TopicMatcher
 
@@ -68,6 +68,18 @@ class WrittenJudge:
 )
 def test_the_same_words(topic: str, question: str, relation: int) -> None:
     assert same_words(topic, question) == relation
+
+
+@pytest.mark.parametrize(
+    ("claim", "sign"),
+    [
+        ("Voting should be compulsory", 1),
+        ("Voting should not be compulsory", -1),
+        ("Voting should not never be compulsory", 1),
+    ],
+)
+def test_an_odd_number_of_negations_reverses_a_claim(claim: str, sign: int) -> None:
+    assert read_claim(claim).sign == sign
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
