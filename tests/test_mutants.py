@@ -70,11 +70,15 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-def tried(project: Path, *arguments: str) -> tuple[dict[tuple[str, str], str], str]:
-    """Run the tool; return the state of each mutant by its added line and operator, and stdout."""
+def run_tool(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "tools/mutants.py", "--out", "out", "--cache", "map", *arguments]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, env=environment)
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, env=environment)
+
+
+def tried(project: Path, *arguments: str) -> tuple[dict[tuple[int, str, int], str], str]:
+    """Run the tool; return each mutant (line, operator, occurrence) with its state, and stdout."""
+    done = run_tool(project, *arguments)
     assert done.returncode == 0, done.stderr
     rows = map(json.loads, (project / "out/mutants.jsonl").read_text().splitlines())
     states = {
@@ -141,3 +145,28 @@ def test_each_room_gets_mutants_by_its_lines_and_three_at_least():
         "web": 10,
         "top": 3,
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--since", "no-such-commit"), "--since no-such-commit: fatal: "),
+        (("--again", "old.jsonl"), "src/pnyx/stats/limits.py has changed since the table was"),
+    ],
+)
+def test_a_commit_or_a_table_that_does_not_fit_is_refused(project, arguments, problem):
+    mutant = {"room": "stats", "path": "src/pnyx/stats/limits.py", "line": 2}
+    mutant |= {"operator": "NumberReplacer", "occurrence": 99}
+    row = {"mutant": mutant, "outcome": {"state": "survived"}}
+    (project / "old.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    done = run_tool(project, *arguments)
+    assert done.returncode == 2
+    assert problem in done.stderr
+
+
+@pytest.mark.slow
+def test_without_changed_lines_nothing_is_tried(project):
+    done = run_tool(project, "--since", "HEAD")
+    assert (done.returncode, done.stdout) == (0, "no line of src/pnyx changed since HEAD\n")
+    assert not (project / "map").exists()

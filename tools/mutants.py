@@ -131,8 +131,11 @@ def changes_of(text: str) -> dict[tuple[int, int], list[tuple[str, int]]]:
 
 
 def changed_code(text: str, mutant: Mutant) -> str:
-    """Return the text of a file with the change."""
-    return str(mutate_code(text, OPERATORS[mutant.operator], mutant.occurrence))
+    """Return the text of a file with the change; UsageError if it has no such place."""
+    text_changed = mutate_code(text, OPERATORS[mutant.operator], mutant.occurrence)
+    if text_changed is None:
+        raise click.UsageError(f"{mutant.path} has changed since the table was written")
+    return str(text_changed)
 
 
 def compiles(text: str, mutant: Mutant) -> bool:
@@ -187,7 +190,7 @@ def changed_lines(commit: str) -> dict[str, set[int]]:
     command = ["git", "diff", "--unified=0", "--no-color", commit, "--", CODE]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
-        raise click.ClickException(f"--since {commit}: {done.stderr.strip().splitlines()[0]}")
+        raise click.UsageError(f"--since {commit}: {done.stderr.strip().splitlines()[0]}")
     lines: dict[str, set[int]] = defaultdict(set)
     path = ""
     for row in done.stdout.splitlines():
