@@ -35,8 +35,12 @@ def is_empty(words):
 
 def never_run(number):
     return number + 1
+
+
+LEAST = 2
 """
 TESTS = """
+from pnyx.stats import limits
 from pnyx.stats.limits import is_empty, is_short
 
 
@@ -46,6 +50,10 @@ def test_three_words_are_short_and_four_are_not():
 
 def test_no_words_are_empty():
     assert is_empty("")  # and nothing about one word
+
+
+def test_the_least_is_two():
+    assert limits.LEAST == 2
 """
 
 
@@ -94,12 +102,14 @@ def tried(project: Path, *arguments: str) -> tuple[dict[tuple[int, str, int], st
 def test_a_change_that_no_test_notices_is_listed_until_one_does(project):
     states, table = tried(project, "--count", "200")
     lines = LIMITS.split("\n")
-    most, short, empty, never = (
+    most, short, empty, never, least = (
         next(number for number, line in enumerate(lines, 1) if text in line)
-        for text in ("MOST = 3", "<= MOST", "< 1", "number + 1")
+        for text in ("MOST = 3", "<= MOST", "< 1", "number + 1", "LEAST = 2")
     )
     # 3 -> 4 and 3 -> 2: a test runs the line that uses the constant, on both sides of it.
     assert states[most, "NumberReplacer", 0] == states[most, "NumberReplacer", 1] == "killed"
+    # A test reads the constant, although it runs no line that does.
+    assert {state for (line, *_), state in states.items() if line == least} == {"killed"}
     assert states[short, "ReplaceComparisonOperator_LtE_Lt", 0] == "killed"
     # `len("") < 1` and `len("") < 2` are both true; `len("") < 0` is not.
     assert states[empty, "NumberReplacer", 2] == "survived"

@@ -269,6 +269,8 @@ class LineTests:
             str(path.relative_to(root)): path.read_text(encoding="utf-8")
             for path in sorted((root / CODE).rglob("*.py"))
         }
+        files = {test.partition("::")[0] for test in seconds}
+        self._test_texts = {file: (root / file).read_text(encoding="utf-8") for file in files}
         self.breadth = Counter[str]()
         self._sizes = Counter(test.partition("::")[0] for test in seconds)
         self._bits: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -283,8 +285,9 @@ class LineTests:
     def tests(self, path: str, line: int) -> list[str]:
         """Return the tests that run a line, the most promising first.
 
-        A line that runs only when its module is imported counts as run by the tests that run a
-        line which uses what it defines; if there is none, by those that run a function of the file.
+        A line that runs only when its module is imported counts as run by the tests that name what
+        it defines, or run a line which does; if there is none, by those that run a function of the
+        file.
         """
         around = self._surroundings(path)
         tests = self._run(path, line, DEPTH)
@@ -334,7 +337,22 @@ class LineTests:
             return self._at(path, [line]) or self._at(path, header(part.statement))
         tests = set() if function is None else self._at(path, body_lines(function))
         names = defined(part.statement) if depth else set()
+        tests = tests.union(*map(self._readers, names))
         return tests.union(*(self._users(path, name, part.owner, depth - 1) for name in names))
+
+    def _readers(self, name: str) -> set[str]:
+        """Return the tests whose own text has the name: they may read it without running a line."""
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        readers = set()
+        for file, text in self._test_texts.items():
+            if word.search(text):
+                lines = text.split("\n")
+                for node in ast.parse(text).body:
+                    if isinstance(node, Function):
+                        body = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+                        if word.search(body):
+                            readers.add(f"{file}::{node.name}")
+        return {test for test in self.seconds if test.partition("[")[0] in readers}
 
     def _users(self, path: str, name: str, owner: ast.ClassDef | None, depth: int) -> set[str]:
         """Return the tests that run a line with the name.
