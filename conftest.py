@@ -147,9 +147,9 @@ def run_once():
 
 @pytest.fixture
 def scripts(monkeypatch):
-    """Import from a folder of benchmarks as its scripts do, and forget it afterwards."""
+    """Import from a folder of lab/ as its scripts do, and forget it afterwards."""
     before, path = set(sys.modules), list(sys.path)
-    benchmarks = str(Path(__file__).parent / "benchmarks")
+    lab = str(Path(__file__).parent / "lab")
 
     def importing(folder):
         monkeypatch.syspath_prepend(folder)
@@ -158,5 +158,5 @@ def scripts(monkeypatch):
     yield importing
     sys.path[:] = path
     for name in set(sys.modules) - before:
-        if benchmarks in str(getattr(sys.modules[name], "__file__", "") or ""):
+        if lab in str(getattr(sys.modules[name], "__file__", "") or ""):
             del sys.modules[name]

@@ -35,7 +35,7 @@ nitpicky = True
 # Public names of ours must be found; annotations also name other libraries' types and private ones.
 nitpick_ignore_regex = [("py:.*", r"(?!pnyx\.\w+\.\w+$).*")]
 
-nb_execution_mode = "off"  # notebooks hold what they show (tools/notebooks.py)
+nb_execution_mode = "off"  # notebooks hold what they show (lab/notebooks.py)
 nb_render_markdown_format = "myst"  # with tables
 
 html_theme = "furo"

@@ -12,17 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pnyx.core.records import (
-    Citation,
-    CitationStyle,
-    Document,
-    Nugget,
-    NuggetAnswer,
-    NuggetBank,
-    NuggetReference,
-    Response,
-    Sentence,
-)
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.records import Citation, CitationStyle, Document, Response, Sentence
 from pnyx.formats import write_responses
 from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.base import Emit

@@ -17,7 +17,7 @@ def _imported() -> tuple[Any, ...]:
     try:
         nltk.data.find("corpora/stopwords")
     except LookupError:
-        pytest.skip("NLTK's stop words are not here: python tools/nltk_data.py")
+        pytest.skip("NLTK's stop words are not here: python lab/nltk_data.py")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setattr(nltk, "download", lambda *_, **__: True)

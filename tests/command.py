@@ -106,7 +106,7 @@ def killed_and_run_again(
     """
     from pnyx.judging.store.store import Store
 
-    command = [sys.executable, "-m", "pnyx", *arguments, "--llm", server.spec]
+    command = [sys.executable, "-m", "pnyx", *arguments, "--judge", server.spec]
     command += ["--concurrency", str(concurrency)]
     with subprocess.Popen(command) as process:
         wait_for(lambda: len(server.answered()) >= after)

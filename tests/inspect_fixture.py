@@ -61,19 +61,19 @@ def make_results(place: Path) -> Path:
     with ChatServer(reply=rated) as server:
         quality = write_rows(place / "texts.jsonl", texts)
         # Status 3: the refused text is unscored.
-        args = ("--out", results / "quality", "--llm", server.spec, "--store", place / "store")
+        args = ("--out", results / "quality", "--judge", server.spec, "--store", place / "store")
         assert run("judge", "quality", quality, *args)[0] == 3
     items, labels = example / "items.jsonl", example / "item-labels.jsonl"
     few = rows_of(items)[:40]
     items = write_rows(place / "few.jsonl", few)
     assert run("judge", "support", items, "--out", results / "support")[0] == 0
-    measured = run("measure", "support", results / "support", "--labels", labels, "--json")[1]
+    measured = run("measure", results / "support", "--labels", labels, "--json")[1]
     (results / "measured.json").write_text(measured, encoding="utf-8")
     args = ("--labels", labels, "--out", results / "calibration.json", "--error", 0.2)
-    assert run("calibrate", results / "support", *args)[0] == 0
+    assert run("judge", "calibrate", results / "support", *args)[0] == 0
     args = (items, "--limit", 6, "--draws", 200, "--out")
-    assert run("audit", "stress", "noise", *args, results / "noise")[0] == 0
-    assert run("audit", "stress", "length", *args, results / "length")[0] == 0
+    assert run("audit", "run", "--trial", "noise", *args, results / "noise")[0] == 0
+    assert run("audit", "run", "--trial", "length", *args, results / "length")[0] == 0
     card = ("--labels", labels, "--draws", 200, "--out", results / "card.json")
     run("audit", "card", results / "support", results / "noise", *card)
     _perspectives(place, results, example)
@@ -117,5 +117,5 @@ def _perspectives(place: Path, results: Path, example: Path) -> None:
     silent = {row["id"] for row in rows if row["perspective_id"] == "zoos-p1"}
     silent |= {rows[40]["id"], rows[75]["id"]}
     said = write_rows(place / "said.jsonl", [known[r["id"]] for r in rows if r["id"] not in silent])
-    args = ("--labels", said, "--out", results / "views")
+    args = ("--judge", said, "--out", results / "views")
     assert run("judge", "support", pairs, *args)[0] == 3

@@ -1,6 +1,6 @@
 """What Pnyx asks a cluster, with the answers of a real one: recorded, replayed and changed.
 
-    python tools/opensearch.py start --port 19200
+    python lab/opensearch.py start --port 19200
     PYTHONPATH=src:tests python tests/opensearch_conversations.py 127.0.0.1:19200
 
 records the answers of a cluster again, which is needed where requests change.
@@ -174,7 +174,7 @@ TALKS = {
     "read": Talk(_read),
     "state": Talk(lambda where: naming._resolve(where)),
     "search": Talk(_command("search", "{where}", QUESTION, "--model", "bm25", "--json")),
-    "validate": Talk(_command("validate", "{where}")),
+    "validate": Talk(_command("files", "validate", "{where}")),
     "rank on topics": Talk(_on_topics),
     **{f"rank {name}": Talk(_ranked(name)) for name in SCORINGS},
     **{f"explain {name}": Talk(_explained(name)) for name in SCORINGS},

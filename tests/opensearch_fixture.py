@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-TOOL = Path(__file__).resolve().parents[1] / "tools" / "opensearch.py"
+TOOL = Path(__file__).resolve().parents[1] / "lab" / "opensearch.py"
 PORTS = range(19_200, 32_000, 10)
 """Of first nodes: below those that the system gives away."""
 

@@ -1,4 +1,4 @@
-"""The tool that trains quality models, imported from the repository's folder of tools."""
+"""The scripts that train quality models, imported from lab/training of the repository."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from types import ModuleType
 
 import pytest
 
-TOOLS = Path(__file__).parents[1] / "tools"
+TOOLS = Path(__file__).parents[1] / "lab" / "training"
 
 
 def tool(name: str) -> ModuleType:
-    """Import a tool; skip the test where the tools are not in this copy."""
+    """Import a script; skip the test where lab/ is not in this copy."""
     if not TOOLS.is_dir():
-        pytest.skip("the tools are not in this copy")
+        pytest.skip("lab/ is not in this copy")
     sys.path.insert(0, str(TOOLS))
     try:
         return importlib.import_module(name)

@@ -162,7 +162,7 @@ def test_drawn_pairs_are_items_that_a_judge_takes(capsys, index, questions, tmp_
     rows = [json.loads(line) for line in pairs.read_text().splitlines()]
     assert {row["group"] for row in rows} == {"q1", "q2"}
     with pytest.raises(SystemExit) as stopped:
-        main(["validate", str(pairs)])
+        main(["files", "validate", str(pairs)])
     assert (stopped.value.code or 0) == 0
     with pytest.raises(SystemExit) as stopped:
         main(["judge", "relevance", str(pairs), "--out", str(tmp_path / "labels")])

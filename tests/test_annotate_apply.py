@@ -479,7 +479,7 @@ def test_qrels_hold_the_judges_own_verdicts_unless_thresholds_are_given(capsys, 
         )
     )  # fmt: skip
     qrels = tmp_path / "qrels.txt"
-    options = (pairs, "--lookup", tmp_path / "former", "--out", tmp_path / "a.jsonl")
+    options = (pairs, "--judge", tmp_path / "former", "--out", tmp_path / "a.jsonl")
     status, said, _ = run(capsys, *options, "--qrels", qrels)
     assert status == 3
     assert "qrels: 1 of grade 0, 1 of grade 1, 1 without a line" in said
@@ -513,7 +513,7 @@ def test_questions_by_corpus_to_labels_and_qrels_and_other_thresholds_later(
 def test_a_model_that_refuses_is_exit_status_3_and_no_qrels(capsys, index, topics, tmp_path):
     options = ("--all", "--index", index, "--topics", topics)
     with ChatServer(default="refusal") as server:
-        asked = ("--llm", server.spec, "--out", tmp_path / "a.jsonl")
+        asked = ("--judge", server.spec, "--out", tmp_path / "a.jsonl")
         assert run(capsys, *options, *asked)[0] == 3
         count = len(server.asked())
         qrels = ("--qrels", tmp_path / "q.txt")
@@ -548,7 +548,7 @@ def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topic
         (("p.jsonl", "--qrels", "q", "--thresholds", "a,b"), "'a' is not a valid float"),
         (("p.jsonl", "--qrels", "q", "--thresholds", "2"), "above 0, at most 1"),
         (("p.jsonl", "--qrels", "-", "--json"), "both write to standard output"),
-        (("p.jsonl", "--samples", "3"), "--samples requires --llm"),
+        (("p.jsonl", "--set", "samples=3"), "--set samples requires a language model"),
     ],
 )
 def test_wrong_usage_is_one_line(capsys, tmp_path, monkeypatch, wrong, said):
@@ -561,7 +561,7 @@ def test_wrong_usage_is_one_line(capsys, tmp_path, monkeypatch, wrong, said):
 
 def test_a_plan_asks_nothing(capsys, index, topics, tmp_path):
     with ChatServer() as server:
-        options = ("--all", "--index", index, "--topics", topics, "--llm", server.spec, "--plan")
+        options = ("--all", "--index", index, "--topics", topics, "--judge", server.spec, "--plan")
         status, said, _ = run(capsys, *options, "--json")
         assert (status, server.asked()) == (0, [])
     assert json.loads(said)

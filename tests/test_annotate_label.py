@@ -58,10 +58,10 @@ def test_a_teacher_labels_and_a_second_run_asks_nothing(capsys):
     items = pairs(["Tea calms.", "Rain fell."], kept=[1])
     path = write("pairs.jsonl", items)
     with ChatServer() as server:
-        status, out, _ = run(capsys, path, "--llm", server.spec, "--out", "out")
+        status, out, _ = run(capsys, path, "--judge", server.spec, "--out", "out")
         assert (status, out) == (0, "2 of 2 scored by test; see out\n")
         before = rows()
-        assert run(capsys, path, "--llm", server.spec, "--out", "out")[0] == 0
+        assert run(capsys, path, "--judge", server.spec, "--out", "out")[0] == 0
         assert len(server.asked()) == 2
     assert rows() == before
     for row, item, answer in zip(before, items, rows("out/answers.jsonl"), strict=True):
@@ -74,7 +74,7 @@ def test_a_teacher_labels_and_a_second_run_asks_nothing(capsys):
     assert 0 <= first.probability <= 1
     assert second.extra["kept"] == [1]
     with pytest.raises(SystemExit) as stopped:
-        main(["validate", "out/labelled.jsonl"])
+        main(["files", "validate", "out/labelled.jsonl"])
     assert (stopped.value.code or 0) == 0
     assert "labelled-pairs" in capsys.readouterr().out
 
@@ -82,7 +82,7 @@ def test_a_teacher_labels_and_a_second_run_asks_nothing(capsys):
 def test_half_nonsense_is_half_unscored_and_the_rest_can_be_used(capsys):
     path = write("pairs.jsonl", pairs(["fine 1", "[[prose]]", "fine 2", "[[wrong_schema]]"]))
     with ChatServer() as server:
-        status, out, _ = run(capsys, path, "--llm", server.spec, "--out", "out")
+        status, out, _ = run(capsys, path, "--judge", server.spec, "--out", "out")
     assert status == 3
     assert out == "2 of 4 scored by test; 2 unscored: 2 schema; see out\n"
     found = list(read_labelled("out"))
@@ -96,7 +96,7 @@ def test_killed_and_asked_again_nothing_is_asked_twice():
     path = write("pairs.jsonl", pairs([f"Document {n}." for n in range(40)]))
     command = [sys.executable, "-m", "pnyx", "annotate", "label", path, "--out", "out"]
     with ChatServer(delay=0.05) as server:
-        command += ["--concurrency", "2", "--llm", server.spec]
+        command += ["--concurrency", "2", "--judge", server.spec]
         process = subprocess.Popen(command)
         deadline = time.monotonic() + 120
         while len(server.answered()) < 12:
@@ -121,10 +121,10 @@ def test_killed_and_asked_again_nothing_is_asked_twice():
 def test_a_plan_asks_nothing_and_a_budget_holds(capsys):
     path = write("pairs.jsonl", pairs(["Tea calms.", "Rain fell."]))
     with ChatServer() as server:
-        status, out, _ = run(capsys, path, "--llm", server.spec, "--plan", "--json")
+        status, out, _ = run(capsys, path, "--judge", server.spec, "--plan", "--json")
         assert (status, json.loads(out)["models"][0]["calls"]) == (0, 2)
         assert server.asked() == []
-        options = ("--llm", server.spec, "--out", "out", "--budget-tokens", 10)
+        options = ("--judge", server.spec, "--out", "out", "--set", "budget-tokens=10")
         status, out, _ = run(capsys, path, *options)
         assert (status, server.asked()) == (3, [])
     assert "2 unscored: 2 budget" in out
@@ -135,21 +135,21 @@ def test_people_and_former_runs_are_teachers_too(capsys):
     path = write("pairs.jsonl", pairs(["a", "b", "c", "d"]))
     labels = [("q/d0", "yes"), ("q/d1", "partially"), ("q/d2", False)]
     people = write("people.jsonl", [{"id": i, "value": v} for i, v in labels])
-    status, out, _ = run(capsys, path, "--labels", people, "--out", "out")
+    status, out, _ = run(capsys, path, "--judge", people, "--out", "out")
     assert status == 3
     assert "3 of 4 scored by labels:people.jsonl; 1 unscored: 1 no label" in out
     expected = [(True, False), (True, True), (False, False), (None, False)]
     assert [(p.value, p.partial) for p in read_labelled("out")] == expected
     assert {row["probability"] for row in rows()} == {None}
     assert [row.get("partial") for row in rows()] == [None, True, None, None]
-    assert run(capsys, path, "--lookup", "out", "--out", "again")[0] == 3
+    assert run(capsys, path, "--judge", "out", "--out", "again")[0] == 3
     assert [(p.value, p.partial) for p in read_labelled("again")] == expected
 
 
 def test_a_label_file_with_unknown_values_is_unscored_where_it_is(capsys):
     path = write("pairs.jsonl", pairs(["a", "b"]))
     people = write("people.jsonl", [{"id": "q/d0", "value": "maybe"}, {"id": "q/d1", "value": 1}])
-    status, _, _ = run(capsys, path, "--labels", people, "--out", "out")
+    status, _, _ = run(capsys, path, "--judge", people, "--out", "out")
     assert status == 3
     first, second = read_labelled("out")
     assert (first.value, first.unscored) == (
@@ -173,7 +173,7 @@ def test_a_label_file_with_unknown_values_is_unscored_where_it_is(capsys):
 def test_the_papers_ways_to_ask(capsys, options, prompt, fields):
     path = write("pairs.jsonl", pairs(["Tea calms."]))
     with ChatServer(logprobs="words") as server:
-        assert run(capsys, path, "--llm", server.spec, "--out", "out", *options)[0] == 0
+        assert run(capsys, path, "--judge", server.spec, "--out", "out", *options)[0] == 0
         (asked,) = server.asked()
     assert (
         set(asked["parameters"]["response_format"]["json_schema"]["schema"]["required"]) == fields
@@ -191,11 +191,11 @@ def test_without_a_definition_and_with_one_missing(capsys):
     ]
     path = write("pairs.jsonl", items)
     with ChatServer() as server:
-        _, _, error = run(capsys, path, "--llm", server.spec, "--out", "out")
+        _, _, error = run(capsys, path, "--judge", server.spec, "--out", "out")
         assert "1 of 2 questions have no definition (pnyx annotate define)" in error
         assert sum("DEFINED q." in prompt for prompt in prompts(server)) == 1
         asked = len(server.asked())
-        _, _, error = run(capsys, path, "--llm", server.spec, "--out", "bare", "--no-definition")
+        _, _, error = run(capsys, path, "--judge", server.spec, "--out", "bare", "--no-definition")
         assert "no definition" not in error
         assert not any("DEFINED" in prompt for prompt in prompts(server)[asked:])
     assert rows("bare/labelled.jsonl")[0]["definition"] == "DEFINED q."
@@ -206,14 +206,14 @@ def test_items_whose_labels_nobody_could_read_cost_nothing(capsys):
     items[1]["weight"] = 0
     path = write("pairs.jsonl", items)
     with ChatServer() as server:
-        status, _, error = run(capsys, path, "--llm", server.spec, "--out", "out")
+        status, _, error = run(capsys, path, "--judge", server.spec, "--out", "out")
         assert server.asked() == []
     assert (status, error.count("\n")) == (2, 1)
     assert "pairs.jsonl:2: weight: found 0, expected a number above 0" in error
     # A former verdict does not matter, however it is spelt.
     path = write("pairs.jsonl", [row | {"value": "?", "partial": 7} for row in pairs(["a"])])
     with ChatServer() as server:
-        assert run(capsys, path, "--llm", server.spec, "--out", "out")[0] == 0
+        assert run(capsys, path, "--judge", server.spec, "--out", "out")[0] == 0
     assert "partial" not in rows()[0]
 
 
@@ -266,7 +266,7 @@ def test_examples_are_shown_to_the_model(capsys):
         for n in range(6)
     ])  # fmt: skip
     with ChatServer() as server:
-        options = ("--llm", server.spec, "--examples", shown, "--shots", 4, "--no-reason")
+        options = ("--judge", server.spec, "--examples", shown, "--shots", 4, "--no-reason")
         assert run(capsys, path, "--out", "out", *options)[0] == 0
         (prompt,) = prompts(server)
         assert (prompt.count("? Yes."), prompt.count("? No.")) == (2, 2)
@@ -276,7 +276,7 @@ def test_examples_are_shown_to_the_model(capsys):
         status, _, error = run(capsys, path, "--out", "out", *options, "--seed", 3)
         assert (status, error.count("\n")) == (2, 1)
         few = write("few.jsonl", [ROW])
-        options = ("--llm", server.spec, "--examples", few, "--out", "few")
+        options = ("--judge", server.spec, "--examples", few, "--out", "few")
         status, _, error = run(capsys, path, *options)
     assert (status, error.count("\n")) == (2, 1)
     assert "few.jsonl: found 1 relevant examples, expected at least 2" in error
@@ -295,18 +295,18 @@ def test_listwise_slides_from_the_back_and_writes_a_run(capsys):
     order = json.dumps({"order": [2, 1]})
     options = ("--form", "listwise", "--window", 2, "--step", 1, "--out", "out")
     with ChatServer(reply=order) as server:
-        plan = run(capsys, path, "--llm", server.spec, *options, "--plan", "--json")
+        plan = run(capsys, path, "--judge", server.spec, *options, "--plan", "--json")
         assert json.loads(plan[1])["models"][0]["calls"] == 4
         assert server.asked() == []
-        assert run(capsys, path, "--llm", server.spec, *options)[:2] == (
+        assert run(capsys, path, "--judge", server.spec, *options)[:2] == (
             0, "2 of 2 scored by test; see out\n",
         )  # fmt: skip
         assert len(server.asked()) == 4
         assert all("DEFINED q." in prompt for prompt in prompts(server))
-        assert run(capsys, path, "--llm", server.spec, *options)[0] == 0
+        assert run(capsys, path, "--judge", server.spec, *options)[0] == 0
         assert len(server.asked()) == 4
         bare = (*options[:-1], "bare", "--no-definition")
-        assert run(capsys, path, "--llm", server.spec, *bare)[0] == 0
+        assert run(capsys, path, "--judge", server.spec, *bare)[0] == 0
         assert not any("DEFINED" in prompt for prompt in prompts(server)[4:])
     # Initially d4 d1 d2 d3 d0; each window lets its second document rise, so the last wins.
     found = [(e.topic_id, e.doc_id, e.rank, e.score) for e in read_run("out/ranking.trec")]
@@ -323,7 +323,7 @@ def test_a_window_without_an_answer_keeps_its_order_and_is_counted(capsys):
     path = write("pairs.jsonl", pairs(texts) + pairs(["[[refusal]]", "x"], "r"))
     options = ("--form", "listwise", "--window", 2, "--step", 2, "--out", "out")
     with ChatServer(reply=json.dumps({"order": [2, 1]})) as server:
-        status, out, error = run(capsys, path, "--llm", server.spec, *options)
+        status, out, error = run(capsys, path, "--judge", server.spec, *options)
     assert status == 3
     assert "1 of 2 scored by test; 1 unscored: 1 refusal" in out
     assert "of 3 windows 2 got no answer and kept their order" in error
@@ -334,7 +334,7 @@ def test_a_window_without_an_answer_keeps_its_order_and_is_counted(capsys):
     # Also where no question is wholly without an answer.
     path = write("some.jsonl", pairs(texts))
     with ChatServer(reply=json.dumps({"order": [2, 1]})) as server:
-        status, out, _ = run(capsys, path, "--llm", server.spec, *options[:-1], "some")
+        status, out, _ = run(capsys, path, "--judge", server.spec, *options[:-1], "some")
     assert (status, out) == (3, "1 of 1 scored by test; see some\n")
 
 
@@ -354,7 +354,7 @@ def test_items_that_cannot_be_listed_cost_nothing(capsys, changed, said):
     items[1] |= changed
     path = write("pairs.jsonl", items)
     with ChatServer() as server:
-        options = ("--llm", server.spec, "--form", "listwise", "--out", "out")
+        options = ("--judge", server.spec, "--form", "listwise", "--out", "out")
         status, _, error = run(capsys, path, *options)
         assert server.asked() == []
     assert (status, error.count("\n")) == (2, 1)
@@ -369,7 +369,7 @@ def test_items_that_cannot_be_listed_cost_nothing(capsys, changed, said):
     [
         (("--window", "5"), "--window requires --form listwise"),
         (("--shots", "2"), "--shots requires --examples"),
-        (("--no-reason", "--prompt", "relevance"), "--no-reason and --prompt exclude"),
+        (("--no-reason", "--set", "prompt=relevance"), "--no-reason and --set prompt exclude"),
         (("--form", "listwise", "--no-reason"), "--no-reason requires --form guess or"),
         (("--form", "probability", "--examples", "e"), "--examples requires --form guess"),
         (("--form", "listwise", "--window", "3", "--step", "4"), "step is 4, expected 1 to"),
@@ -377,7 +377,7 @@ def test_items_that_cannot_be_listed_cost_nothing(capsys, changed, said):
 )
 def test_options_that_would_change_nothing_are_refused(capsys, options, said):
     path = write("pairs.jsonl", pairs(["a"]))
-    llm = ("--llm", "http://127.0.0.1:1/v1#unused", "--out", "out")
+    llm = ("--judge", "http://127.0.0.1:1/v1#unused", "--out", "out")
     status, _, error = run(capsys, path, *llm, *options)
     assert status == 2
     assert said in " ".join(error.split())
@@ -387,9 +387,9 @@ def test_what_needs_a_model_says_so(capsys):
     path = write("pairs.jsonl", pairs(["a"]))
     people = write("people.jsonl", [{"id": "q/d0", "value": True}])
     for options, said in (
-        (("--no-reason",), "--no-reason requires --llm"),
-        (("--labels", people, "--no-definition"), "--no-definition cannot be used with --labels"),
-        (("--form", "listwise"), "--form requires --llm"),
+        (("--no-reason",), "--no-reason requires a language model (--judge)"),
+        (("--judge", people, "--no-definition"), "--no-definition cannot be used with labels"),
+        (("--form", "listwise"), "--form requires a language model (--judge)"),
     ):
         status, _, error = run(capsys, path, "--out", "out", *options)
         assert (status, said in " ".join(error.split())) == (2, True), error

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pnyx.cli import app
 from pnyx.cli.params import verb
+from pnyx.cli.spec_options import MORE, SETTINGS
 from pnyx.core.errors import InputError, OptionError
 from pnyx.core.rooms import offered
 from pnyx.core.spec import Opt, Spec, opt, opts_of
@@ -87,7 +88,7 @@ def test_every_choice_has_a_line_of_help(spec):
         ({"model": "tfidf"}, "SearchSpec.model: found tfidf"),
         ({"depth": "many"}, "SearchSpec.depth: found many"),
         ({"depth": 0}, "--depth: found 0, expected at least 1"),
-        ({"mu": float("nan")}, "--mu: found nan, expected "),
+        ({"mu": float("nan")}, "--set mu: found nan, expected "),
         ({"model": "bm25\ud800"}, "SearchSpec.model"),
     ],
 )
@@ -98,9 +99,9 @@ def test_a_row_that_is_no_spec_is_refused_in_one_line(row, problem):
 
 def test_a_choice_that_would_change_nothing_is_refused():
     SearchSpec(diversify="mmr", lam=0.5).check_needs()
-    with pytest.raises(OptionError, match=r"^--lambda requires --diversify mmr$"):
+    with pytest.raises(OptionError, match=r"^--set lambda requires --diversify mmr$"):
         SearchSpec(lam=0.5).check_needs()
-    with pytest.raises(OptionError, match="--fusion requires --model hybrid"):
+    with pytest.raises(OptionError, match="--set fusion requires --model hybrid"):
         SearchSpec(fusion="rrf").check_needs()
     SearchSpec(fusion="rrf").check_needs(model="hybrid")  # what auto turned out to be
 
@@ -190,7 +191,7 @@ def test_help_can_be_taken_in(path):
     text = shown("--help-all") if "--help-all" in text else text
     assert [line for line in text.splitlines() if len(line) > 80] == []
     options = [p for p in ALL[path].params if isinstance(p, click.Option) and p.name != "as_json"]
-    usual = [p.opts[-1] for p in options if getattr(p, "heading", "") != "More options"]
+    usual = [p.opts[-1] for p in options if getattr(p, "heading", "") not in (MORE, SETTINGS)]
     assert len(usual) <= 15, usual
 
 

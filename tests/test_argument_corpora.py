@@ -156,7 +156,7 @@ def test_evidence_and_sentences_without_an_argument_are_documents(write):
 )
 def test_a_table_that_cannot_be_read_says_why_in_one_line(write, capsys, content, problem):
     path = write("t.csv", content)
-    code, out, _ = called(capsys, "validate", path)
+    code, out, _ = called(capsys, "files", "validate", path)
     assert code == 2
     assert out.splitlines()[0].startswith(f"{path}{problem}")
 
@@ -235,7 +235,7 @@ def test_perspectrum_says_what_evidence_is_missing(write, capsys, evidence, warn
     pool = "evidence_pool_v1.0.json"
     if evidence is not None:
         write(pool, json.dumps([{"eId": number, "text": "x"} for number in evidence]))
-    code, _, err = called(capsys, "validate", path)
+    code, _, err = called(capsys, "files", "validate", path)
     assert code == 0
     expected = f"pnyx: warning: {path}: {warning.format(pool)}\n" if warning else ""
     assert err == expected
@@ -253,7 +253,7 @@ def test_a_perspective_without_its_text_is_a_fault(write, pids, problem):
 def test_pnyx_indexes_and_converts_a_published_corpus(write, tmp_path, capsys):
     path = write("zoos.txt", KIALO)
     out = tmp_path / "out.jsonl"
-    assert called(capsys, "convert", path, "--to", "arguments", "-o", out)[0] == 0
+    assert called(capsys, "files", "convert", path, "--to", "arguments", "-o", out)[0] == 0
     assert len(out.read_text().splitlines()) == 5
     assert called(capsys, "index", path, "--out", tmp_path / "ix", "--words-only")[0] == 0
 

@@ -32,7 +32,7 @@ from pnyx.reports.autojudge import PnyxJudge, Settings, workflow_path
 HAS_DATA = any((Path(sys.prefix) / "nltk_data" / "corpora").glob("stopwords*"))
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not HAS_DATA, reason="needs NLTK's data: python tools/nltk_data.py"),
+    pytest.mark.skipif(not HAS_DATA, reason="needs NLTK's data: python lab/nltk_data.py"),
 ]
 
 FILES = ("eval.txt", "qrels.txt", "nuggets.jsonl")

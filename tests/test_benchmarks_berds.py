@@ -11,7 +11,7 @@ from pnyx.judging.students.reader import MATRICES, read_matrices
 from pnyx.models.embed.encoder import open_session
 
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "benchmarks" / "berds"
+FOLDER = ROOT / "lab" / "berds"
 BLOCK = 128
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are not in this copy")

@@ -24,7 +24,7 @@ NUMBA_SORT = make_py_quicksort(is_argsort=True).run_quicksort
 SCORES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 0.95])
 SCOPED = [HealthCheck.function_scoped_fixture]
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "benchmarks" / "diras"
+FOLDER = ROOT / "lab" / "diras"
 DATA = Path(os.environ.get("PNYX_DATA", ROOT.parent / "shared" / "data"))
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are not in this copy")

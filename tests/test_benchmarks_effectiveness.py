@@ -15,7 +15,7 @@ from pnyx.stats.intervals import mean_intervals
 from pnyx.stats.significance import differ, family, paired_t
 
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "benchmarks" / "search"
+FOLDER = ROOT / "lab" / "search"
 DATA = Path(os.environ.get("PNYX_DATA", ROOT.parent / "shared" / "data"))
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are not in this copy")
@@ -34,7 +34,7 @@ def bench(monkeypatch):
     sys.path[:] = path
     for name in set(sys.modules) - before:
         file = str(getattr(sys.modules[name], "__file__", "") or "")
-        if str(ROOT / "benchmarks") in file or str(ROOT / "tools") in file:
+        if str(ROOT / "lab") in file:
             del sys.modules[name]
 
 

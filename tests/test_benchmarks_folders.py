@@ -1,4 +1,4 @@
-"""The labelled folders of `benchmarks/argue/folders`: their format, and the files made of them."""
+"""The labelled folders of `lab/argue/folders`: their format, and the files made of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[1] / "benchmarks" / "argue"
+ROOT = Path(__file__).parents[1] / "lab" / "argue"
 FOLDERS = sorted(path.parent for path in ROOT.glob("folders/*/*/head.txt"))
 WHOLE = [path for path in FOLDERS if path.parent.name != "training"]
 

@@ -16,7 +16,7 @@ import pytest
 
 from pnyx.formats.bundled_example import load_example
 
-FOLDER = Path(__file__).parents[1] / "benchmarks" / "judging"
+FOLDER = Path(__file__).parents[1] / "lab" / "judging"
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are not in this copy")
 

@@ -8,8 +8,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "argue"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "argue"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "berds"))
 
 from claim_rules import claims
 from debates import SPLIT

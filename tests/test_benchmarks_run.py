@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1] / "benchmarks"
+ROOT = Path(__file__).parents[1] / "lab"
 
 COMMANDS = (
     "whole.py --smoke",

@@ -25,7 +25,8 @@ from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
 from pnyx.judging.answers import Provenance
 from pnyx.judging.judge_names import introduced
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.passages import find_evidence

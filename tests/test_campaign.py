@@ -22,7 +22,7 @@ from page_fixture import served_by_command
 
 pytestmark = pytest.mark.all
 PAGE = Path(__file__).parents[1] / "docs" / "recipes" / "campaign.md"
-REFUSED = ("validate runs/careless.jsonl", "refused.txt")
+REFUSED = ("files validate runs/careless.jsonl", "refused.txt")
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared/data")) / "reportgen"
 TREC = "\n## On files of TREC\n"
 
@@ -68,7 +68,7 @@ def done(line: str) -> str:
         Path(out).write_text("".join(map(Path.read_text, map(Path, sources))), encoding="utf-8")
         return ""
     assert program == "pnyx"
-    if arguments[0] == "label":
+    if arguments[0] == "label" and arguments[1] != "sample":
         labelled(arguments)
         return ""
     stream = io.StringIO()
@@ -133,7 +133,7 @@ def test_people_were_asked_what_the_samples_say(said):
         float(
             re.search(
                 r"^accuracy +(\S+)",
-                of(found, f"measure support disputed/support-{name}.jsonl"),
+                of(found, f"measure disputed/support-{name}.jsonl"),
                 re.M,
             )[1]
         )

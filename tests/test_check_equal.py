@@ -94,7 +94,7 @@ def test_files_give_the_same_through_the_command_line(capsys, tmp_path):
     answers = write_rows(tmp_path / "answers.jsonl", verdicts)
     people = write_rows(tmp_path / "labels.jsonl", labels)
     path = write_rows(tmp_path / "table.jsonl", rows)
-    measure = "measure", "support", answers, "--labels", people, "--json"
+    measure = "measure", answers, "--labels", people, "--json"
     measured = json.loads(called(capsys, *measure)[1])
     checked = json.loads(called(capsys, "check", path, *GROUPED, "--id", "id", "--json")[1])
     (judge,) = checked["judges"]

@@ -183,7 +183,7 @@ def test_ratings_on_dimensions_have_the_figures_of_measure(call: Any, measure: A
     write_rows("a.jsonl", rows)
     write_rows("l.jsonl", people)
     (judge,) = checked(call, "a.jsonl", "--labels", "l.jsonl", status=3)["judges"]
-    measured = json.loads(measure("quality", "a.jsonl", "--labels", "l.jsonl", "--json")[1])
+    measured = json.loads(measure("a.jsonl", "--labels", "l.jsonl", "--json")[1])
     assert judge["measures"].items() >= measured["measures"].items()
     assert judge["per_dimension"] == measured["per_dimension"]
     assert judge["dimension_mean"] == measured["dimension_mean"]

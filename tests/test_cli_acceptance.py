@@ -109,7 +109,7 @@ def write_items(path: Path, count: int, troubles: dict[str, Trouble], seed: int)
 
 def command(folder: Path, spec: str, out: str, store: str, *more: str) -> list[str]:
     arguments = ["judge", "support", str(folder / "items.jsonl"), "--out", str(folder / out)]
-    arguments += ["--llm", spec, "--store", str(folder / store), *more]
+    arguments += ["--judge", spec, "--store", str(folder / store), *more]
     return [sys.executable, "-m", "pnyx", *arguments]
 
 
@@ -129,7 +129,7 @@ def stored_keys(path: Path) -> set[str]:
 @pytest.mark.all
 def test_a_thousand_questions_end_complete_and_are_never_paid_for_twice(tmp_path):
     write_items(tmp_path / "items.jsonl", 1000, TROUBLES, seed=1)
-    more = ("--concurrency", "48", "--timeout", "30", "--json")
+    more = ("--concurrency", "48", "--set", "timeout=30", "--json")
     with served(tmp_path / "server") as server:
         line = command(tmp_path, server.spec, "out", "store.sqlite", *more)
         first = subprocess.run(line, capture_output=True, text=True, check=False)

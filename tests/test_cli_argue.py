@@ -62,7 +62,7 @@ def test_both_sides_are_cited_judged_and_valid(
         assert "sentence_precision" not in shown["measures"]  # all is quoted
         quoted = [row for row in shown["verdicts"] if row["task"] == "support"]
         assert {row["judge"] for row in quoted} == {"verbatim"}
-    assert run("validate", str(out)) == 0
+    assert run("files", "validate", str(out)) == 0
     assert html.read_text(encoding="utf-8").count("<h1") == 1
     assert "corpus label" in printed["judges"]
 
@@ -84,7 +84,7 @@ def test_one_side_in_each_citation_style(index: str, tmp_path: Path, style: str)
     (response,) = read_responses(str(out))
     assert response.metadata["stance"] == "con"
     assert sum(s.extra["role"] == "conclusion" for s in response.sentences) == 1
-    assert run("validate", str(out)) == 0
+    assert run("files", "validate", str(out)) == 0
 
 
 def test_without_files_the_report_is_printed(
@@ -109,7 +109,7 @@ def test_a_question_nobody_wrote_about_ends_well(
         "The case for yes: not argued. No passage that argues a side of the question was found."
         in capsys.readouterr().err
     )
-    assert run("validate", str(out)) == 0
+    assert run("files", "validate", str(out)) == 0
 
 
 HOSTILE = (
@@ -151,7 +151,7 @@ def test_a_language_model_writes_and_judges_and_is_paid_once(index: str, tmp_pat
         assert run(*command, "--out", str(out)) == 0
         assert len(server.asked()) == asked
     assert out.read_bytes() == first
-    assert run("validate", str(out)) == 0
+    assert run("files", "validate", str(out)) == 0
 
 
 @pytest.mark.parametrize(
@@ -194,9 +194,9 @@ def test_a_dead_endpoint_is_one_line_and_leaves_nothing(
     [
         (["--writer", "llm"], "--writer llm requires --llm"),
         (["--model", "tfidf"], "tfidf"),
-        (["--mu", "-1"], "mu"),
-        (["--model", "bm25", "--mu", "9"], "model bm25 has no parameter 'mu'"),
-        (["--model", "bm25", "--b", "2"], "b is 2, expected a number from 0 to 1"),
+        (["--set", "mu=-1"], "mu"),
+        (["--model", "bm25", "--set", "mu=9"], "model bm25 has no parameter 'mu'"),
+        (["--model", "bm25", "--set", "b=2"], "b is 2, expected a number from 0 to 1"),
         (["--examples", "none.jsonl"], "--examples requires --llm"),
     ],
 )
@@ -375,4 +375,4 @@ def test_the_file_says_how_likely_each_citation_and_each_side_is(
                     "likelihood": likelihood(chance),
                 }
         assert response.metadata["side_probability"] == pytest.approx(shown["likely"])
-    assert run("validate", str(out)) == 0
+    assert run("files", "validate", str(out)) == 0

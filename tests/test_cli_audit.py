@@ -1,4 +1,4 @@
-"""`pnyx audit stress`: each trial finds a planted bad judge, and passes a good one."""
+"""`pnyx audit run`: each trial finds a planted bad judge, and passes a good one."""
 
 from __future__ import annotations
 
@@ -117,7 +117,17 @@ def trial(name, task, reply, *more, default="ok", count=40) -> dict:
     with ChatServer(reply=reply, default=default) as server:
         path = MAKE[task](count)
         status = run(
-            "stress", name, path, "--out", "S", "--llm", server.spec, "--draws", "200", *more
+            "run",
+            "--trial",
+            name,
+            path,
+            "--out",
+            "S",
+            "--judge",
+            server.spec,
+            "--draws",
+            "200",
+            *more,
         )
     assert status == 0
     with open("S/summary.json", encoding="utf-8") as stream:  # noqa: PTH123
@@ -172,9 +182,9 @@ def each(meant):
 
 RAG = [form.name for form in RAG_FORMATS if not form.packaged]
 CHOICES = [("rag", ["--format", name]) for name in RAG] + [
-    ("rag", ["--format", "rag-rubric", "--nuggets", "3"]),
+    ("rag", ["--format", "rag-rubric", "--set", "nuggets=3"]),
     ("quality", ["--format", "pointwise"]),
-    ("quality", ["--scale", "5"]),
+    ("quality", ["--set", "scale=5"]),
 ]
 
 
@@ -197,7 +207,15 @@ def test_a_trial_asks_what_the_judge_is_asked(task, choice):
     def asked(*command: str) -> set[str]:
         with ChatServer(default="good") as server, pytest.raises(SystemExit) as ended:
             main(
-                [*command, path, *choice, "--llm", server.spec, "--store", f"{command[-1]}.sqlite"]
+                [
+                    *command,
+                    path,
+                    *choice,
+                    "--judge",
+                    server.spec,
+                    "--store",
+                    f"{command[-1]}.sqlite",
+                ]
             )
         assert ended.value.code in (0, 3)
         wanted = ("messages", "response_format", "max_tokens", "temperature")
@@ -205,20 +223,24 @@ def test_a_trial_asks_what_the_judge_is_asked(task, choice):
         return {json.dumps(row, sort_keys=True) for row in rows}
 
     judged = asked("judge", task, "--out", "judged")
-    tried = asked("audit", "stress", "noise", "--levels", "0,1", "--task", task, "--out", "tried")
+    tried = asked(
+        "audit", "run", "--trial", "noise", "--levels", "0,1", "--task", task, "--out", "tried"
+    )
     assert judged < tried
 
 
 @pytest.mark.all
 def test_trials_of_arguments_with_documents_need_no_model(capsys):
-    assert run("stress", "noise", rag_items(), "--levels", "0,1", "--out", "S") in (0, 3)
+    assert run("run", "--trial", "noise", rag_items(), "--levels", "0,1", "--out", "S") in (0, 3)
     found = json.loads(Path("S/summary.json").read_text())
     assert found["counted"] == ["context_relevance", "groundedness"]
     assert set(found["curves"]) >= {"score", "context_relevance", "groundedness"}
-    assert run("stress", "hallucination", rag_items(), "--sentences", "0,1", "--out", "H") in (0, 3)
+    assert run(
+        "run", "--trial", "hallucination", rag_items(), "--sentences", "0,1", "--out", "H"
+    ) in (0, 3)
     assert json.loads(Path("H/summary.json").read_text())["counted"] == ["groundedness"]
-    assert "--format rag-direct requires --llm" in refused_line(
-        capsys, "stress", "noise", "rag.jsonl", "--format", "rag-direct", "--out", "T"
+    assert "--format rag-direct requires a language model (--judge)" in refused_line(
+        capsys, "run", "--trial", "noise", "rag.jsonl", "--format", "rag-direct", "--out", "T"
     )
 
 
@@ -233,10 +255,10 @@ def test_a_trial_that_cannot_be_passed_says_so_before_it_asks(capsys):
     for count, warned in ((34, True), (35, False)):
         rows = [{"id": f"{n}", "text": facts(n)[0], "statement": facts(n)[0]} for n in range(count)]
         path = write_rows(f"{count}.jsonl", rows)
-        assert run("stress", "injection", path, "--plan") == 0
+        assert run("run", "--trial", "injection", path, "--plan") == 0
         said = capsys.readouterr().err
         assert ("35 would be enough" in said) == warned, said
-    assert run("stress", "noise", relevance_items(4), "--plan") == 0  # its score must fall
+    assert run("run", "--trial", "noise", relevance_items(4), "--plan") == 0  # its score must fall
     assert "may stay unclear" not in capsys.readouterr().err
 
 
@@ -288,7 +310,7 @@ def test_true_and_predicted_precision_are_known_by_hand():
 def test_nothing_is_asked_twice_and_the_plan_asks_nothing(capsys):
     with ChatServer(reply=planted.good_support) as server:
         path = support_items(12)
-        asking = ("stress", "noise", path, "--llm", server.spec, "--json")
+        asking = ("run", "--trial", "noise", path, "--judge", server.spec, "--json")
         assert run(*asking, "--plan") == 0
         planned = json.loads(capsys.readouterr().out)
         assert server.asked() == []
@@ -311,8 +333,8 @@ def test_an_editor_writes_the_contradictions(capsys):
 
     path = support_items(12)
     with ChatServer(reply=editor) as server, ChatServer(reply=told_false) as judge:
-        more = ("--llm", judge.url + "#judge", "--editor", server.url + "#editor")
-        assert run("stress", "hallucination", path, "--out", "S", "--json", *more) == 0
+        more = ("--judge", judge.url + "#judge", "--editor", server.url + "#editor")
+        assert run("run", "--trial", "hallucination", path, "--out", "S", "--json", *more) == 0
         assert len(server.asked()) == 9  # a sentence of each item that is not labelled no
     found = json.loads(capsys.readouterr().out)
     assert found["items"]["edits"] == {"model": 9}
@@ -330,7 +352,12 @@ def test_an_editor_writes_the_contradictions(capsys):
     ],
 )
 def test_a_trial_without_meaning_is_refused_in_one_line(name, task, said, capsys):
-    assert run("stress", name, MAKE[task](), "--out", "S", "--llm", "http://127.0.0.1:1/v1#x") == 2
+    assert (
+        run(
+            "run", "--trial", name, MAKE[task](), "--out", "S", "--judge", "http://127.0.0.1:1/v1#x"
+        )
+        == 2
+    )
     shown = capsys.readouterr().err
     assert said in shown
     assert shown.count("\n") == 1
@@ -350,15 +377,15 @@ def test_a_trial_without_meaning_is_refused_in_one_line(name, task, said, capsys
 )
 def test_bad_input_is_one_line(rows, more, said, capsys):
     path = write_rows("items.jsonl", rows)
-    assert run("stress", "noise", path, "--out", "S", *more) == 2
+    assert run("run", "--trial", "noise", path, "--out", "S", *more) == 2
     shown = capsys.readouterr().err
     assert said in shown
     assert "Traceback" not in shown
 
 
 def test_the_command_offers_every_trial():
-    stress = app.get_command(None, "audit").commands["stress"]
-    assert next(p for p in stress.params if p.name == "trial").type.choices == tuple(TRIALS)
+    command = app.get_command(None, "audit").commands["run"]
+    assert next(p for p in command.params if p.name == "card__trials").type.choices == tuple(TRIALS)
 
 
 @pytest.mark.all
@@ -376,8 +403,8 @@ def test_every_trial_runs_or_refuses_every_task(name, task, capsys):
                 row[field] = [f"{text} In {1990 + n} it was so." for text in row[field]]
     with ChatServer() as server:
         path = write_rows("items.jsonl", rows)
-        more = ("--task", task, "--out", "S", "--llm", server.spec, "--draws", "20")
-        status = run("stress", name, path, *more)
+        more = ("--task", task, "--out", "S", "--judge", server.spec, "--draws", "20")
+        status = run("run", "--trial", name, path, *more)
     shown = capsys.readouterr()
     if status == 2:
         assert (

@@ -1,4 +1,4 @@
-"""`pnyx audit all` and `pnyx audit check`: every trial, one card, and a later judge held to it."""
+"""`pnyx audit run` and `pnyx audit check`: every trial, one card, and a later judge held to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def labels_of(path: str) -> str:
 
 
 def test_one_plan_names_every_trial_of_the_registry_with_its_clusters(capsys):
-    status, out, _ = called(capsys, "audit", "all", support_items(12), "--plan", "--json")
+    status, out, _ = called(capsys, "audit", "run", support_items(12), "--plan", "--json")
     assert status == 0
     plan = json.loads(out)
     trials = {row["trial"]: row for row in plan["trials"]}
@@ -38,7 +38,7 @@ def test_one_plan_names_every_trial_of_the_registry_with_its_clusters(capsys):
     # 0 of 34: Wilson's interval ends at .1015; 0 of 35: at .0989. A fall needs an interval.
     assert {row["clusters_needed"] for row in asked.values()} == {2, 35}
     assert asked["noise"]["clusters"] == 12
-    assert called(capsys, "audit", "all", support_items(12), "--plan")[1].count("too few") == sum(
+    assert called(capsys, "audit", "run", support_items(12), "--plan")[1].count("too few") == sum(
         row["clusters_needed"] == 35 for row in asked.values()
     )
     assert not Path("audit").exists()
@@ -48,7 +48,7 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
     path = support_items(4)
     more = ("--labels", labels_of(path), "--sentences", "0,1", "--levels", "0,1")
     with ChatServer(reply=planted.good_support) as server:
-        asking = ("all", path, *more, "--llm", f"{server.url}#judge", "--out", "A")
+        asking = ("run", path, *more, "--judge", f"{server.url}#judge", "--out", "A")
         assert run(*asking) == 0
         count = len(server.answered())
         assert run(*asking) == 0  # nothing is asked twice
@@ -62,11 +62,11 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
         assert "<script" not in Path("A/card.html").read_text()
         Path("A/card.json").rename("judge.json")
 
-        model = ("--llm", f"{server.url}#judge")
+        model = ("--judge", f"{server.url}#judge")
         check = ("audit", "check", "--card", "judge.json", "--out")
         status, out, said = called(capsys, *check, "B")
         assert status == 2
-        assert "name it with --llm" in said  # a card does not choose who is asked
+        assert "name it with --judge" in said  # a card does not choose who is asked
         status, out, _ = called(capsys, *check, "B", *model)
         assert status == 0, out
         assert "worse by more than 0.1: nothing" in out
@@ -96,6 +96,49 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
     assert "support, injection: excess" in json.loads(out)["not_measured"]
 
 
+def test_some_trials_have_a_card_of_these_and_one_alone_has_none(capsys):
+    path = support_items(4)
+    labels = ("--labels", labels_of(path))
+    with ChatServer(reply=planted.good_support) as server:
+        model = ("--judge", f"{server.url}#judge", "--draws", "20", "--out")
+        some = ("--trial", "length", "--trial", "injection", "--trial", "length")
+        assert run("run", path, *some, *labels, *model, "A") == 0
+        card = json.loads(Path("A/card.json").read_text())
+        assert [row["trial"] for row in card["trials"]] == ["length", "injection"]
+        assert "left_out" not in card
+        assert sorted(p.name for p in Path("A").iterdir() if p.is_dir()) == [
+            "injection", "length", "support",
+        ]  # fmt: skip
+        check = ("audit", "check", "--card", "A/card.json", "--judge", f"{server.url}#judge")
+        assert called(capsys, *check, "--out", "B")[0] == 0  # the same trials, asked again
+        again = json.loads(Path("B/card.json").read_text())["trials"]
+        assert [row["trial"] for row in again] == ["length", "injection"]
+        assert run("run", path, "--trial", "length", *model, "C") == 0
+        assert not Path("C/card.json").exists()
+        assert json.loads(Path("C/summary.json").read_text())["trial"] == "length"
+        asked = len(server.answered())
+        for more, said in (
+            (("--trial", "length", *labels), "--labels is for the card of several trials"),
+            (("--trial", "length", "--margin", "0.2"), "--margin is for the card of several"),
+            (("--trial", "length", "--trial", "stance"), "stance: no item can be changed"),
+            (("--trial", "length", "--trial", "repeat", "--levels", "0,1"),
+             "--levels is only for noise, joint, not length, repeat"),
+            (("--qrels", path), "--qrels requires --task rag, not support"),
+            (("--trial", "speed"), "'speed' is not one of 'noise'"),
+        ):  # fmt: skip
+            status, out, err = called(capsys, "audit", "run", path, *more, *model, "D")
+            assert (status, out, err.count("\n")) == (2, "", 1), err
+            assert said in err
+        assert len(server.answered()) == asked
+    assert not Path("D").exists()
+
+
+def test_what_were_two_commands_says_what_to_use(capsys):
+    for name, use in (("stress", "pnyx audit run ITEMS --trial TRIAL"), ("all", "pnyx audit run")):
+        status, _, err = called(capsys, "audit", name, "noise", "items.jsonl")
+        assert (status, f"{name} was removed: use {use}" in err) == (2, True), err
+
+
 def test_labels_and_place_are_looked_at_before_anything_is_asked(capsys):
     path = support_items(4)
     write_rows("others.jsonl", [{"id": "z", "value": True}])
@@ -109,7 +152,7 @@ def test_labels_and_place_are_looked_at_before_anything_is_asked(capsys):
         ):
             out = () if "--out" in more else ("--out", "A")
             status, shown, err = called(
-                capsys, "audit", "all", path, *more, *out, "--llm", server.spec
+                capsys, "audit", "run", path, *more, *out, "--judge", server.spec
             )
             assert (status, shown, err.count("\n")) == (2, "", 1), err
             assert said in err
@@ -221,10 +264,10 @@ def test_the_trial_and_the_margin_of_a_card_are_known_ones(capsys):
 @pytest.mark.parametrize(
     "record",
     [
-        {}, {"command": "audit all"},
-        {"command": "audit all", "arguments": [], "options": {"labels": 5}, "inputs": {},
+        {}, {"command": "audit run"},
+        {"command": "audit run", "arguments": [], "options": {"labels": 5}, "inputs": {},
          "writes": {}},
-        {"command": "audit all", "arguments": [{}], "options": {"draws": [[]]}, "inputs": {},
+        {"command": "audit run", "arguments": [{}], "options": {"draws": [[]]}, "inputs": {},
          "writes": {}},
     ],
 )  # fmt: skip
@@ -279,7 +322,7 @@ def results(name: str, wrong: set[int], labels: str = "people.jsonl") -> str:
     said = [(n < 6) != (n in wrong) for n in range(8)]
     write_rows("items.jsonl", items)
     write_rows("said.jsonl", [{"id": f"i{n}", "value": value} for n, value in enumerate(said)])
-    assert runner("judge")("support", "items.jsonl", "--labels", "said.jsonl", "--out", name) == 0
+    assert runner("judge")("support", "items.jsonl", "--judge", "said.jsonl", "--out", name) == 0
     assert run("card", name, "--labels", labels, "--out", f"{name}.json") == 0
     return f"{name}.json"
 

@@ -85,10 +85,10 @@ def judged(tmp_path: Path, *trials: str, reply=planted.good_support) -> tuple[st
     rows = rows_of(path)
     labels = write_rows("people.jsonl", [{"id": r["id"], "value": r["label"]} for r in rows])
     with ChatServer(reply=reply) as server:
-        pnyx("judge", "support", path, "--out", "R", "--llm", server.spec)
+        pnyx("judge", "support", path, "--out", "R", "--judge", server.spec)
         for name in trials:
             more = ("--sentences", "0,1") if name == "hallucination" else ()
-            run("stress", name, path, "--out", f"S-{name}", "--llm", server.spec, *more)
+            run("run", "--trial", name, path, "--out", f"S-{name}", "--judge", server.spec, *more)
     return path, labels
 
 
@@ -149,7 +149,7 @@ def test_a_card_escapes_hostile_names(tmp_path):
     path = preference_items(6)
     with ChatServer(reply=planted.good_preference) as server:
         model = f"{server.url}#<script>alert(1)</script>"
-        assert pnyx("judge", "preference", path, "--out", "R", "--llm", model) == 0
+        assert pnyx("judge", "preference", path, "--out", "R", "--judge", model) == 0
     assert run("card", "R", "--out", "c.html") == 0
     page = Path("c.html").read_text()
     assert "<script" not in page
@@ -160,7 +160,7 @@ def test_folders_of_two_judges_or_of_none_are_refused(tmp_path, capsys):
     path = support_items(6)
     for folder, name in (("R1", "one"), ("R2", "two")):
         with ChatServer(reply=planted.good_support) as server:
-            pnyx("judge", "support", path, "--out", folder, "--llm", f"{server.url}#{name}")
+            pnyx("judge", "support", path, "--out", folder, "--judge", f"{server.url}#{name}")
     capsys.readouterr()
     assert run("card", "R1", "R2", "--out", "c.md") == 2
     assert "R2: is of a different judge ('two') than R1 ('one')" in capsys.readouterr().err
@@ -196,7 +196,16 @@ def test_what_an_answer_costs_is_a_number_only_where_it_is_known(manifest, token
 def test_a_trial_whose_summary_is_not_whole_is_refused(tmp_path, capsys):
     path = preference_items(6)
     with ChatServer(reply=planted.good_preference) as server:
-        asking = ("stress", "order", path, "--task", "preference", "--llm", f"{server.url}#good")
+        asking = (
+            "run",
+            "--trial",
+            "order",
+            path,
+            "--task",
+            "preference",
+            "--judge",
+            f"{server.url}#good",
+        )
         assert run(*asking, "--out", "R") == 0
     capsys.readouterr()
     Path("R/summary.json").write_text('{"trial": "order"}')

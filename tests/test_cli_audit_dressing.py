@@ -92,8 +92,8 @@ def test_repeats_are_asked_anew_and_counted_by_hand(capsys):
 
     path = MAKE["support"](40)
     with ChatServer(reply=fickle) as server:
-        asking = ("audit", "stress", "repeat", path, "--repeats", "1", "--out", "S",
-                  "--concurrency", "1", "--llm", server.spec, "--json")  # fmt: skip
+        asking = ("audit", "run", "--trial", "repeat", path, "--repeats", "1", "--out", "S",
+                  "--concurrency", "1", "--judge", server.spec, "--json")  # fmt: skip
         code, out, _ = called(capsys, *asking)
         assert code == 0
         assert len(server.asked()) == 80
@@ -118,8 +118,8 @@ def test_yes_to_both_sides_is_counted_by_hand(capsys):
 
     path = stance_items(8)
     with ChatServer(reply=reply) as server:
-        _, out, _ = called(capsys, "audit", "stress", "stance", path, "--task", "stance",
-                           "--out", "S", "--llm", server.spec, "--json")  # fmt: skip
+        _, out, _ = called(capsys, "audit", "run", "--trial", "stance", path, "--task", "stance",
+                           "--out", "S", "--judge", server.spec, "--json")  # fmt: skip
         statements = {planted.text_of(r["messages"][-1]["content"], "side")
                       for r in server.asked()}  # fmt: skip
     measures = json.loads(out)["measures"]
@@ -140,7 +140,7 @@ def test_yes_to_both_sides_is_counted_by_hand(capsys):
 )
 def test_the_packaged_judge_is_tried(name, capsys):
     """Without a language model; what comes of it is for docs/lab/trials.md."""
-    code, out, _ = called(capsys, "audit", "stress", name, MAKE["support"](6), "--out", "S",
+    code, out, _ = called(capsys, "audit", "run", "--trial", name, MAKE["support"](6), "--out", "S",
                           "--draws", "50", "--json")  # fmt: skip
     found = json.loads(out)
     assert code == 0
@@ -155,9 +155,9 @@ def test_tasks_for_which_a_trial_has_no_meaning_are_refused(capsys):
         ("stance", support, "no item can be changed (4 no side (stance) of a question"),
         ("asker", ranking, "asker does not apply to ranking"),
     ):
-        assert run("stress", name, path, "--out", "S") == 2
+        assert run("run", "--trial", name, path, "--out", "S") == 2
         assert why in capsys.readouterr().err
-    assert run("stress", "noise", support, "--repeats", "2", "--out", "S") == 2
+    assert run("run", "--trial", "noise", support, "--repeats", "2", "--out", "S") == 2
     assert "--repeats is only for repeat, not noise" in capsys.readouterr().err
 
 
@@ -206,7 +206,8 @@ def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
         code, out, _ = called(
             capsys,
             "audit",
-            "stress",
+            "run",
+            "--trial",
             "self",
             path,
             "--writer",
@@ -215,7 +216,7 @@ def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
             "S",
             "--task",
             "preference",
-            "--llm",
+            "--judge",
             server.spec,
             "--json",
         )
@@ -227,7 +228,7 @@ def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
     assert found["items"]["left_out"] == {
         "no label: a, b or tie": 1, "not one of both (a_by, b_by) by the writer": 1
     }  # fmt: skip
-    assert run("stress", "self", MAKE["support"](4), "--writer", "m", "--out", "T") == 2
+    assert run("run", "--trial", "self", MAKE["support"](4), "--writer", "m", "--out", "T") == 2
     assert "--writer requires preference, not support" in capsys.readouterr().err
 
 
@@ -284,16 +285,25 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
             *({"id": i, "value": "ab".replace(own[i], "")} for i in ("r3", "r6")),
             {"id": "r4", "value": "neither"},
         ])  # fmt: skip
-        trying = ("audit", "stress", "self", "pairs.jsonl", "--llm", server.spec, "--json")
+        trying = (
+            "audit",
+            "run",
+            "--trial",
+            "self",
+            "pairs.jsonl",
+            "--judge",
+            server.spec,
+            "--json",
+        )
         own_taste = (*trying, "--writer", "test", "--control")
         found = json.loads(called(capsys, *own_taste, people, "--out", "S")[1])
         # A second judge that prefers whatever comes first: a tie in both orders.
         with ChatServer(reply=planted.winner("first")) as second:
             llm = second.spec.replace("#test", "#second")
-            judging = ("judge", "preference", "pairs.jsonl", "--llm", llm)
+            judging = ("judge", "preference", "pairs.jsonl", "--judge", llm)
             assert called(capsys, *judging, "--out", "second")[0] == 0
         beside = json.loads(called(capsys, *own_taste, "second", "--out", "T")[1])
-        judging = ("judge", "preference", "pairs.jsonl", *writing[3:])
+        judging = ("judge", "preference", "pairs.jsonl", "--judge", server.spec)
         assert called(capsys, *judging, "--out", "own")[0] == 0
         code, _, err = called(capsys, *own_taste, "own", "--out", "U")
         assert (code, "found answers of test itself" in err) == (2, True), err
@@ -318,6 +328,16 @@ def test_what_cannot_be_paired_is_one_line(capsys):
     ):
         code, _, err = called(capsys, "audit", "pairs", argued(count), *more)
         assert (code, said in err) == (2, True), err
-    trying = ("audit", "stress", "self", MAKE["preference"](4), "--control", "p.jsonl", *llm)
+    trying = (
+        "audit",
+        "run",
+        "--trial",
+        "self",
+        MAKE["preference"](4),
+        "--control",
+        "p.jsonl",
+        "--judge",
+        llm[1],
+    )
     code, _, err = called(capsys, *trying, "--out", "S")
     assert (code, "--control requires --writer" in err) == (2, True), err

@@ -63,7 +63,7 @@ def compared(*more: str, items: str | None = None, answer=reply) -> tuple[int, d
         path = items or rag_items()
         status = run(
             "audit", "formats", path, "--format", "direct", "--format", "listwise-rag-fine",
-            "--levels", "0,.5,1", "--sentences", "0,2", "--llm", server.spec, "--out", "F", *more,
+            "--levels", "0,.5,1", "--sentences", "0,2", "--judge", server.spec, "--out", "F", *more,
         )  # fmt: skip
     return status, json.loads(Path("F/formats.json").read_text())
 
@@ -95,14 +95,14 @@ def test_formats_are_compared_as_worked_by_hand(capsys):
     picture = Path("F/formats.svg").read_text()
     assert picture.startswith("<svg")
     assert "listwise-rag-fine" in picture
-    for trial in ("noise", "hallucination"):  # folders of `audit stress`, which `view` shows
+    for trial in ("noise", "hallucination"):  # folders of `audit run`, which `view` shows
         assert (Path("F") / f"{trial}-direct" / "summary.json").exists()
 
 
 def test_nothing_is_asked_twice_and_view_shows_each_trial(capsys):
     asking = ("audit", "formats", rag_items(), "--format", "direct", "--levels", "0,1")
     with ChatServer(reply=reply) as server:
-        more = ("--sentences", "0,1", "--llm", server.spec, "--out", "F")
+        more = ("--sentences", "0,1", "--judge", server.spec, "--out", "F")
         assert run(*asking, *more) == 0
         calls, first = len(server.asked()), Path("F/formats.json").read_bytes()
         # Of each item: 3 dimensions; then the 2 that see documents, and the 2 that see arguments.
@@ -169,11 +169,11 @@ def test_documents_of_answers_are_measured_against_qrels(capsys):
         return json.dumps(said | low)
 
     with ChatServer(reply=third_and_fourth_low) as server:
-        asking = ("--format", "listwise-rag-fine", "--llm", server.spec, "--out", "R")
+        asking = ("--format", "listwise-rag-fine", "--judge", server.spec, "--out", "R")
         assert run("judge", "rag", rag_items(), *asking) == 0
     lines = [f"t0 0 d0{n} {label}" for n, label in enumerate(LABELS)]
     capsys.readouterr()
-    assert run("measure", "rag", "R", "--qrels", write("q.txt", lines), "--json") == 0
+    assert run("measure", "R", "--qrels", write("q.txt", lines), "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["measures"]["f1"]["value"] == pytest.approx(0.8)
     assert found["measures"]["auroc"]["value"] == pytest.approx(2.5 / 3)
@@ -181,7 +181,7 @@ def test_documents_of_answers_are_measured_against_qrels(capsys):
     assert found["counts"]["asked"] == found["counts"]["scored"] == 4
     assert json.loads(Path("R/measures.json").read_text()) == found
     labels = write("l.jsonl", [json.dumps({"id": "Birchville/d13", "value": True})])
-    assert run("measure", "rag", "R", "--labels", labels, "--json") == 0
+    assert run("measure", "R", "--labels", labels, "--json") == 0
     assert json.loads(capsys.readouterr().out)["measures"]["accuracy"]["value"] == 0
 
 
@@ -195,7 +195,7 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
     assert "2 of 2 items have no argument" in shown.err
     assert "documents" in found["formats"]["support"]
     with ChatServer(reply=reply) as server:
-        assert run("audit", "formats", rag_items(), "--llm", server.spec, "--plan", "--json") == 0
+        assert run("audit", "formats", rag_items(), "--judge", server.spec, "--plan", "--json") == 0
         planned = json.loads(capsys.readouterr().out)
         assert server.asked() == []
     assert planned["models"][0]["model"].startswith("rag-direct: ")
@@ -209,26 +209,32 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
             ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "x"),
             "found x, expected",
         ),
-        (("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"), "requires --llm"),
-        (("audit", "formats", "rag.jsonl", "--out", "F", *SOME), "--format direct requires --llm"),
         (
-            ("audit", "formats", "rag.jsonl", "--out", "F", "--nuggets", "3"),
-            "--nuggets requires --format",
+            ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"),
+            "requires a language model (--judge)",
+        ),
+        (
+            ("audit", "formats", "rag.jsonl", "--out", "F", *SOME),
+            "--format direct requires a language model (--judge)",
+        ),
+        (
+            ("audit", "formats", "rag.jsonl", "--out", "F", "--set", "nuggets=3"),
+            "--set nuggets requires --format",
         ),
         (("audit", "formats", "bare.jsonl", "--out", "F"), "expected context_relevance among"),
         (("audit", "formats", "rag.jsonl", "--out", "F", "--qrels", "other.txt"), "is judged for"),
         (("audit", "formats", "nameless.jsonl", "--out", "F", "--qrels", "other.txt"), "no ids of"),
         (
-            ("audit", "stress", "order", "rag.jsonl", "--out", "S", "--qrels", "q"),
+            ("audit", "run", "--trial", "order", "rag.jsonl", "--out", "S", "--qrels", "q"),
             "is only for noise",
         ),
-        (("measure", "rag", "text.jsonl", "--qrels", "other.txt"), "no scores of single documents"),
+        (("measure", "text.jsonl", "--qrels", "other.txt"), "no scores of single documents"),
         (
-            ("measure", "rag", "ids.jsonl", "--qrels", "other.txt"),
+            ("measure", "ids.jsonl", "--qrels", "other.txt"),
             "ids.jsonl:1: answer 'a' does",
         ),
-        (("measure", "rag", "bad.jsonl", "--qrels", "other.txt"), "bad.jsonl:1: notes, scale or"),
-        (("measure", "rag", "good.jsonl", "--qrels", "other.txt"), "is labelled for its topic"),
+        (("measure", "bad.jsonl", "--qrels", "other.txt"), "bad.jsonl:1: notes, scale or"),
+        (("measure", "good.jsonl", "--qrels", "other.txt"), "is labelled for its topic"),
     ],
 )
 def test_bad_input_is_one_line(command, said, capsys):

@@ -1,4 +1,4 @@
-"""`pnyx bench perspectives` on the bundled example: retrieve, judge, measure, in one go."""
+"""`pnyx compare retrievers` on the bundled example: retrieve, judge, measure, in one go."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def views(example, topics, tmp_path):
 
 
 def _bench(index, views, out, *more):
-    return ("bench", "perspectives", "--index", index, "--perspectives", views, "--out", out,
+    return ("compare", "retrievers", "--index", index, "--perspectives", views, "--out", out,
             "--retrievers", "bm25,dense", "--cutoff", 3, "--draws", 50, *more)  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_a_language_model_is_asked_what_berds_asks(capsys, index, views, tmp_pat
     out = tmp_path / "out"
     more = ("--variants", "plain", "--retrievers", "bm25", "--cutoff", 1)
     with ChatServer() as server:
-        code, _, _ = called(capsys, *_bench(index, views, out), *more, "--llm", server.spec)
+        code, _, _ = called(capsys, *_bench(index, views, out), *more, "--judge", server.spec)
         (system,) = {row["messages"][0]["content"] for row in server.asked()}
     assert code == 0
     assert "You decide whether a document supports a perspective." in system
@@ -226,7 +226,7 @@ def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
         (("--variants", "perspectives"), "--variants perspectives requires --expand"),
         (("--variants", "plain,best"), "variants: expected some of plain, mmr, perspectives"),
         (("--variants", "plain", "--lambda", "0.5"), "--lambda requires --variants mmr"),
-        (("--expand", "llm"), "--expand llm requires --llm"),
+        (("--expand", "llm"), "--expand llm requires a language model"),
         (("--expand", "none.jsonl"), "none.jsonl"),
         (("--gold", "labels.jsonl"), "--gold requires --labelled"),
     ],

@@ -1,4 +1,4 @@
-"""`pnyx calibrate`, through the door that users use."""
+"""`pnyx judge calibrate`, through the door that users use."""
 
 import json
 
@@ -49,7 +49,14 @@ def files(tmp_path):
 def calibrate(folder, *more, answers="answers.jsonl"):
     out = folder / "c.json"
     return run(
-        "calibrate", folder / answers, "--labels", folder / "labels.jsonl", "--out", out, *more
+        "judge",
+        "calibrate",
+        folder / answers,
+        "--labels",
+        folder / "labels.jsonl",
+        "--out",
+        out,
+        *more,
     )
 
 
@@ -164,7 +171,7 @@ def test_what_cannot_be_fitted_is_refused_in_one_line(files, capsys, spoil, prob
 
 
 def test_standard_input_is_refused_for_its_hash(files, capsys):
-    assert run("calibrate", "-", "--labels", files / "labels.jsonl", "--out", "-") == 2
+    assert run("judge", "calibrate", "-", "--labels", files / "labels.jsonl", "--out", "-") == 2
     assert "expected a file" in capsys.readouterr().err
 
 

@@ -68,13 +68,13 @@ def test_a_cheap_student_is_asked_before_another(capsys, student, words, sure, m
     """A model of the environment has no part in it."""
     monkeypatch.setenv("PNYX_LLM", "http://127.0.0.1:1/v1#nobody")
     items = write_rows("items.jsonl", unlabelled())
-    ask = ("--cheap", words, "--cascade", sure, "--student", student)
+    ask = ("--set", f"cheap={words}", "--set", f"cascade={sure}", "--judge", student)
     status, _, error = called(capsys, "judge", "relevance", items, *ask, "--out", "both")
     assert status == 0, error
     assert judges_of("both/answers.jsonl") == {
         "cheap": {"student:lexical"}, "strong": {"student:strong"},
     }  # fmt: skip
-    assert called(capsys, "judge", "relevance", items, "--student", student, "--out", "one")[0] == 0
+    assert called(capsys, "judge", "relevance", items, "--judge", student, "--out", "one")[0] == 0
     alone = {row["id"]: row["probability"] for row in rows_of("one/answers.jsonl")}
     for row in rows_of("both/answers.jsonl"):
         if row["notes"]["stage"] == "strong":
@@ -86,7 +86,7 @@ def test_a_cheap_student_is_asked_before_another(capsys, student, words, sure, m
 
 def test_labels_of_a_cascade_of_students_are_those_of_its_answers(capsys, student, words, sure):
     items = write_rows("items.jsonl", unlabelled())
-    ask = ("--cheap", words, "--cascade", sure, "--student", student)
+    ask = ("--set", f"cheap={words}", "--set", f"cascade={sure}", "--judge", student)
     assert called(capsys, "judge", "relevance", items, *ask, "--out", "both")[0] == 0
     assert called(capsys, "annotate", "label", items, *ask, "--out", "labels")[0] == 0
     assert called(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")[0] == 0
@@ -107,13 +107,13 @@ def test_labels_of_a_cascade_of_students_are_those_of_its_answers(capsys, studen
 
 def test_a_cheap_student_is_asked_before_the_packaged_judge_and_before_a_model(capsys, words, sure):
     items = write_rows("items.jsonl", unlabelled())
-    ask = ("judge", "relevance", items, "--cheap", words, "--cascade", sure)
+    ask = ("judge", "relevance", items, "--set", f"cheap={words}", "--set", f"cascade={sure}")
     assert called(capsys, *ask, "--out", "packaged")[0] == 0
     stages = judges_of("packaged/answers.jsonl")
     assert stages["cheap"] == {"student:lexical"}
     assert stages["strong"]
     with ChatServer() as server:
-        assert called(capsys, *ask, "--llm", server.spec, "--out", "model")[0] == 0
+        assert called(capsys, *ask, "--judge", server.spec, "--out", "model")[0] == 0
         asked = len(server.asked())
     assert judges_of("model/answers.jsonl") == {"cheap": {"student:lexical"}, "strong": {"test"}}
     assert asked == sum(r["notes"]["stage"] == "strong" for r in rows_of("model/answers.jsonl"))
@@ -131,7 +131,16 @@ def test_thresholds_of_another_judge_and_none_at_all_are_refused(
         row = json.loads(sure.read_text())
         sure.write_text(json.dumps(row | {"sure": None}))
     items = write_rows("items.jsonl", unlabelled())
-    ask = ("--cheap", words, "--cascade", sure, "--student", student, "--out", "out")
+    ask = (
+        "--set",
+        f"cheap={words}",
+        "--set",
+        f"cascade={sure}",
+        "--judge",
+        student,
+        "--out",
+        "out",
+    )
     said = refused(called(capsys, "judge", "relevance", items, *ask))
     assert ("was made for the judge" in said) == (made == "another judge")
     assert ("holds no thresholds" in said) == (made == "no thresholds")
@@ -140,9 +149,9 @@ def test_thresholds_of_another_judge_and_none_at_all_are_refused(
 
 def test_a_cheap_student_answers_relevance_alone(capsys, words):
     support = write_rows("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
-    ask = ("--cheap", words, "--cascade", "c.json", "--out", "out")
+    ask = ("--set", f"cheap={words}", "--set", "cascade=c.json", "--out", "out")
     said = refused(called(capsys, "judge", "support", support, *ask))
-    assert "--cheap answers relevance, not support" in said
+    assert "--set cheap: a student answers relevance, not support" in said
 
 
 def test_a_students_scorer_is_called_by_one_thread_at_a_time():

@@ -51,7 +51,7 @@ def test_options_come_from_a_file_and_the_command_line_counts(index, tmp_path, h
 
 def test_what_is_saved_gives_the_same_results(index, tmp_path, hits, call):
     saved = tmp_path / "c.toml"
-    options = ("--model", "bm25", "--b", ".3", "-k", 2)
+    options = ("--model", "bm25", "--set", "b=.3", "-k", 2)
     code, out, _ = call(
         "search", str(index), "voting", *map(str, options), "--save-config", str(saved)
     )
@@ -159,6 +159,13 @@ def test_serve_leaves_an_example_that_was_changed_as_it_is(tmp_path, call, monke
     [
         (["start"], "`pnyx start` was removed: use pnyx serve --open, with or without a folder"),
         (["mcp", "my.index"], "`pnyx mcp` was removed: use pnyx serve INDEX --mcp"),
+        (["corpus", "split"], "`pnyx corpus` was removed: use pnyx files split or pnyx files web"),
+        (["validate", "f"], "`pnyx validate` was removed: use pnyx files validate"),
+        (["results", "merge"], "`pnyx results` was removed: use pnyx files merge"),
+        (["tune", "i"], "`pnyx tune` was removed: use pnyx search tune"),
+        (["calibrate", "r"], "`pnyx calibrate` was removed: use pnyx judge calibrate"),
+        (["sample", "r"], "`pnyx sample` was removed: use pnyx label sample"),
+        (["bench", "perspectives"], "`pnyx bench` was removed: use pnyx compare retrievers"),
         (["index", "a.txt", "--lexical"], "--lexical was removed: --words-only indexes words only"),
         (["serve", "my.index", "--mcp", "--port", "1"], "--port and --mcp exclude each other"),
         (["serve", "my.index", "--mcp", "--open"], "--open and --mcp exclude each other"),

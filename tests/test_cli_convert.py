@@ -1,4 +1,4 @@
-"""`pnyx convert` as it is called."""
+"""`pnyx files convert` as it is called."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "
 ARGUMENT_KEYS = ["id", "conclusion", "premises", "stance", "text", "topic", "source"]
 EVERY = ["csv", "tsv", "beir", "argsme", "jsonl"]
 
-call = caller("convert")
+call = caller("files", "convert")
 
 
 @pytest.mark.slow

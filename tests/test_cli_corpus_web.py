@@ -1,4 +1,4 @@
-"""`pnyx corpus web`: from questions to passages, with servers of our own; killed and resumed."""
+"""`pnyx files web`: from questions to passages, with servers of our own; killed and resumed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-call = caller("corpus", "web")
+call = caller("files", "web")
 
 
 def test_from_questions_to_an_index(place, call, capsys):
@@ -111,7 +111,7 @@ def test_what_is_written(place, call):
     }  # fmt: skip
     assert [p["outcome"] for p in rows_of("web/pages.jsonl")] == ["text", "text"]
     for name in ("web/passages/0001-q1.jsonl", "web/results.jsonl"):
-        assert run("validate", name) == 0
+        assert run("files", "validate", name) == 0
     assert run("index", *sorted(Path("web/passages").iterdir()), "--out", "i") == 0
 
 
@@ -260,7 +260,7 @@ def test_a_run_that_is_killed_goes_on_and_asks_nothing_twice(place):
         urls = [f"{site.url}{name}" for name in names]
         api.found = {"Is tea healthy?": urls[:8], "Should all vote?": urls[6:]}
         command = [
-            sys.executable, "-m", "pnyx", "corpus", "web", "questions.jsonl", "--search", "serper",
+            sys.executable, "-m", "pnyx", "files", "web", "questions.jsonl", "--search", "serper",
             "--search-url", api.url, *OPTIONS, "--out", "web",
         ]  # fmt: skip
         kills = 0
@@ -291,7 +291,7 @@ def test_ctrl_c_ends_it_with_one_line(place):
         rows = [{"question_id": q, "results": [f"{site.url}/a"]} for q in ("q1", "q/2")]
         write_rows("r.jsonl", rows)
         process = subprocess.Popen(
-            [sys.executable, "-m", "pnyx", "corpus", "web", "questions.jsonl",
+            [sys.executable, "-m", "pnyx", "files", "web", "questions.jsonl",
              "--search", "r.jsonl", *OPTIONS, "--out", "web"],
             stderr=subprocess.PIPE,
         )  # fmt: skip

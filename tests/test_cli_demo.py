@@ -147,7 +147,7 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert measures["relevance.auroc"]["value"] > 0.8
     assert measures["support.auroc"]["value"] > 0.65
     for name in ("responses.jsonl", "answers.jsonl", "run.trec"):
-        assert run("validate", str(out / name)) == 0
+        assert run("files", "validate", str(out / name)) == 0
     assert searched(out / "run.trec", tmp_path, capsys) == {
         name: pytest.approx(measures[name], rel=1e-12) for name in ("P@10", "perspectives@10")
     }

@@ -1,4 +1,4 @@
-"""`pnyx annotate distil` and `--student` through the command line: bad input above all."""
+"""`pnyx annotate distil` and `--judge STUDENT` through the command line: bad input above all."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_definition_that_is_missing_for_one_question_is_said_and_does_no_harm(
     counts = json.loads(Path("student/student.json").read_text())["about"]["counts"]
     assert (counts["asked"], counts["unscored"], counts["questions"]) == (64, 0, 4)
     items = [{k: v for k, v in row.items() if k != "value"} for row in items]
-    ask = ("judge", "relevance", write_rows("items.jsonl", items), "--student", "student")
+    ask = ("judge", "relevance", write_rows("items.jsonl", items), "--judge", "student")
     judged = called(capsys, *ask, "--out", "results")
     assert judged[0] == 0
     assert all(row["unscored"] is None for row in rows_of("results/answers.jsonl"))
@@ -121,7 +121,7 @@ def test_a_teacher_that_talks_nonsense_half_the_time_teaches_with_the_other_half
         row["document"] += f" {marks[n % 4]}"
     path = write_rows("pairs.jsonl", items)
     with ChatServer() as server:
-        told = called(capsys, "annotate", "label", path, "--llm", server.spec, "--out", "labels")
+        told = called(capsys, "annotate", "label", path, "--judge", server.spec, "--out", "labels")
         assert (told[0], "32 of 64 scored by test; 32 unscored: 32 schema" in told[1]) == (3, True)
     labelled = rows_of("labels/labelled.jsonl")
     assert [row["value"] is None for row in labelled] == [n % 2 == 0 for n in range(64)]
@@ -226,7 +226,7 @@ def _other_weights(folder: Path) -> None:
 DAMAGE = {
     "a flipped bit": (_flip, "weights.safetensors: is damaged"),
     "no weights": (lambda f: (f / "weights.safetensors").unlink(), "weights.safetensors: is miss"),
-    "no manifest": (lambda f: (f / "student.json").unlink(), "holds no student.json"),
+    "no manifest": (lambda f: (f / "student.json").unlink(), "and no student.json"),
     "no JSON": (lambda f: (f / "student.json").write_text("{"), "student.json"),
     "deep JSON": (lambda f: (f / "student.json").write_text("[" * 100_000), "student.json"),
     "newer": (_manifest(lambda r: r.update(format_version=2)), "found pnyx-student 2, this Pnyx"),
@@ -259,49 +259,50 @@ def test_a_damaged_student_answers_nothing(capsys, student, damage):
     change, said = DAMAGE[damage]
     change(student)
     items = write_rows("items.jsonl", labelled_rows()[:2])
-    result = called(capsys, "judge", "relevance", items, "--student", student, "--out", "results")
+    result = called(capsys, "judge", "relevance", items, "--judge", student, "--out", "results")
     error = refused(result)
     assert said in error
     assert "student" in error
     assert not Path("results").exists()
 
 
-# --- --student beside other options
+# --- a student beside other options
 
-LLM = ("--llm", "http://127.0.0.1:1/v1#nobody")
+LLM = ("--judge", "http://127.0.0.1:1/v1#nobody")
 
 
 def test_a_student_answers_what_it_was_trained_for(capsys, student):
     support = write_rows("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
-    result = called(capsys, "judge", "support", support, "--student", student, "--out", "results")
-    assert "--student answers relevance, not support" in refused(result)
+    result = called(capsys, "judge", "support", support, "--judge", student, "--out", "results")
+    assert "--judge: a student answers relevance, not support" in refused(result)
     assert not Path("results").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (LLM, "--llm and --student exclude each other"),
-        (("--labels", "l.jsonl"), "--labels and --student exclude each other"),
-        (("--lookup", "former"), "--lookup and --student exclude each other"),
-        (("--cascade", "c.json", "--cheap", "local"),
-         "--cheap: found 'local', expected a student's folder; a language model is for --llm"),
-        (("--cascade", "c.json", "--cheap", "student", *LLM),
-         "--llm and --student exclude each other"),
-        (("--cascade", "c.json", "--cheap", "student"), "--cheap and --student are the same stud"),
-        (("--cascade", "c.json", "--cheap", "empty"), "empty: holds no student.json"),
-        (("--cascade", "c.json"),
-         "--cascade with --student needs a first judge (--cheap) or a last one (--llm)"),
-        (("--cheap", "student"), "--cheap requires --cascade"),
-        (("--samples", "3"), "--samples requires --llm"),
-        (("--budget", "1"), "--budget requires --llm"),
+        (LLM, "answers alone; only language models vote"),
+        (("--judge", "packaged"), "answers alone; only language models vote"),
+        (("--judge", "former"), "found 'former', which is not a file or folder, expected a"),
+        (("--set", "cascade=c.json", "--set", "cheap=local"),
+         "cheap: found 'local', expected a student's folder; a language model is for --judge"),
+        (("--set", "cascade=c.json", "--set", "cheap=student", *LLM),
+         "answers alone; only language models vote"),
+        (("--set", "cascade=c.json", "--set", "cheap=student"),
+         "cheap and --judge are the sam"),
+        (("--set", "cascade=c.json", "--set", "cheap=empty"), "empty: holds no student.json"),
+        (("--set", "cascade=c.json"),
+         "--set cascade requires a language model, or cheap=SPEC"),
+        (("--set", "cheap=student"), "--set cheap requires --set cascade"),
+        (("--set", "samples=3"), "--set samples requires a language model"),
+        (("--budget", "1"), "--budget requires a language model"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("verb", ["judge relevance", "annotate label", "annotate apply"])
 def test_options_that_would_change_nothing_beside_a_student(capsys, student, verb, options, said):
     items = write_rows("items.jsonl", labelled_rows()[:2])
     Path("empty").mkdir()
-    result = called(capsys, *verb.split(), items, "--student", student, "--out", "out", *options)
+    result = called(capsys, *verb.split(), items, "--judge", student, "--out", "out", *options)
     assert said in " ".join(refused(result).split())
     assert not Path("out").exists()
 
@@ -314,19 +315,44 @@ def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
     items = write_rows("items.jsonl", labelled_rows()[:4])
     for verb, out in (("judge relevance", "r"), ("annotate label", "l"), ("annotate apply", "a")):
         path = f"{out}.jsonl" if out == "a" else out
-        assert called(capsys, *verb.split(), items, "--student", student, "--out", path)[0] == 0
+        assert called(capsys, *verb.split(), items, "--judge", student, "--out", path)[0] == 0
     for path in ("r/answers.jsonl", "l/labelled.jsonl", "a.jsonl"):
         assert {row["judge"].partition("@")[0] for row in rows_of(path)} == {"student:student"}
     assert "nobody" not in Path("r/manifest.json").read_text()
 
 
-@pytest.mark.parametrize("name", ["labels", "lookup", "student"])
-def test_who_answers_in_place_of_a_model(name):
-    assert JudgeSpec(llm=("x",)).models == ("x",)
-    assert JudgeSpec(llm=("x",), **{name: "file"}).models == ()
-    cascade = {"llm": ("x",), name: "file", "cascade": "c.json"}
-    assert JudgeSpec(**cascade).models == (("x",) if name == "student" else ())
-    assert JudgeSpec(**cascade, cheap="folder").models == ()
+def test_a_card_of_a_student_is_checked_with_the_same_student(capsys, student, monkeypatch):
+    rows = labelled_rows(4, 4)
+    items = write_rows(
+        "items.jsonl", [{k: r[k] for k in r if k not in ("value", "judge")} for r in rows]
+    )
+    people = write_rows("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in rows])
+    asking = ("audit", "run", items, "--task", "relevance", "--labels", people, "--out", "A")
+    result = called(capsys, *asking, "--judge", student)
+    assert result[0] in (0, 3), result
+    then = json.loads(Path("A/card.json").read_text())
+    assert then["judge"].startswith("student:student@")
+    Path("A/card.json").rename("judge.json")
+    check = ("audit", "check", "--card", "judge.json", "--out", "B")
+    assert "no language model answered for this card" in refused(called(capsys, *check, *LLM))
+    assert not Path("B").exists()
+    monkeypatch.setenv("PNYX_LLM", LLM[1])
+    status, out, error = called(capsys, *check, "--json")
+    assert status in (0, 3), error
+    assert json.loads(out)["worse"] == []
+    assert json.loads(Path("B/card.json").read_text())["judge"] == then["judge"]
+
+
+def test_who_answers_in_place_of_a_model(student, monkeypatch):
+    labels = write_rows("labels.jsonl", [{"id": "1", "value": True}])
+    answers = write_rows("answers.jsonl", [{"id": "1", "value": True, "judge": "j"}])
+    monkeypatch.setenv("PNYX_LLM", "local")
+    for name, kind in ((labels, "labels"), (answers, "results"), (str(student), "student")):
+        spec = JudgeSpec(judge=(name,))
+        assert (spec.answered_by, spec.models) == (kind, ())
+    for judge, models in (((), ("local",)), (("openai:x",), ("openai:x",)), (("packaged",), ())):
+        spec = JudgeSpec(judge=judge, cascade="c.json", cheap=str(student))
+        assert (spec.answered_by, spec.models) == ("", models)
 
 
 @pytest.mark.all
@@ -337,14 +363,15 @@ def test_in_a_cascade_the_student_is_asked_first(capsys, student):
         "items.jsonl", [{k: v for k, v in r.items() if k != "value"} for r in labelled]
     )
     people = write_rows("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in labelled])
-    ask = ("judge", "relevance", items, "--student", student)
-    assert called(capsys, *ask, "--out", "alone")[0] == 0
+    ask = ("judge", "relevance", items)
+    assert called(capsys, *ask, "--judge", student, "--out", "alone")[0] == 0
     fitted = called(
-        capsys, "calibrate", "alone", "--labels", people, "--error", "0.1", "--out", "c"
+        capsys, "judge", "calibrate", "alone", "--labels", people, "--error", "0.1", "--out", "c"
     )
     assert fitted[0] == 0, fitted
     with ChatServer() as server:
-        cascade = ("--cascade", "c", "--llm", server.spec, "--out", "both")
+        cascade = ("--set", "cascade=c", "--set", f"cheap={student}", "--judge", server.spec)
+        cascade = (*cascade, "--out", "both")
         assert called(capsys, *ask, *cascade)[0] == 0
         asked = len(server.asked())
     stages = [row["notes"]["stage"] for row in rows_of("both/answers.jsonl")]

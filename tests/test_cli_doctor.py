@@ -20,7 +20,7 @@ from pnyx.models.chat.types import ChatRequest, Message, Reply
 from pnyx.models.embed.encoder import _load
 
 VERDICT = '{"answer": "yes", "confidence": 0.9}'
-QUICK = ("--timeout", "2")
+QUICK = ("--set", "timeout=2")
 
 
 @pytest.fixture(autouse=True)

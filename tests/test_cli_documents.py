@@ -289,7 +289,7 @@ CARS = "'Should we ban cars?'"
         ),
     ],
 )
-@pytest.mark.parametrize("given", [[], ["--dense-weight=0.5", "--model", "hybrid"]])
+@pytest.mark.parametrize("given", [[], ["--set=dense-weight=0.5", "--model", "hybrid"]])
 def test_the_command_that_was_meant_is_named(
     verb, words, problem, meant, given, folder, tmp_path, capsys
 ):
@@ -345,7 +345,7 @@ def test_other_verbs_name_the_command_that_was_meant(folder, capsys):
 
 def test_other_faults_of_usage_stay_what_they_are(folder, capsys):
     assert "No such option" in argue(capsys, "debates", "Should", "we?", "--nosuch")
-    assert "(see pnyx tune --help)" in refuser("tune")(capsys, "debates")
+    assert "(see pnyx search tune --help)" in refuser("search", "tune")(capsys, "debates")
     assert "unexpected extra argument" in refuser("serve")(capsys, "debates", "more")
 
 

@@ -39,10 +39,8 @@ OUTPUTS = [
     if isinstance(option, SpecOption) and option.writes
 ]
 WRITES_NOTHING = {
-    "doctor", "measure quality",
-    "measure correlation", "measure preference",
-    "prompt list", "prompt show", "store gc", "store merge", "store stats",
-    "validate",
+    "doctor", "measure correlation",
+    "files validate", "prompt", "store gc", "store stats",
 }  # fmt: skip
 """Commands that name no output: they print, serve, or change the store that --store names."""
 
@@ -154,7 +152,8 @@ def test_nobody_is_asked_for_what_cannot_be_written(capsys, place, command, said
     if " x.index" in command:
         build_index(load_example().arguments[:3], place / "x.index")
     with ChatServer() as server:
-        status = run(*command.split(), "--llm", server.spec)
+        asks = command.startswith(("annotate label", "annotate apply", "judge", "nuggets merge"))
+        status = run(*command.split(), "--judge" if asks else "--llm", server.spec)
         error = capsys.readouterr().err
         assert (status, error.count("\n")) == (2, 1), error
         assert said in error

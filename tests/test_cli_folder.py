@@ -49,9 +49,9 @@ def test_published_corpora_with_empty_texts(tmp_path, capsys):
     write_rows(tmp_path / "b" / "corpus.jsonl", rows)
     warning = "pnyx: warning: 1 document has no text and was left out: b"
     assert lexical(capsys, tmp_path / "b", tmp_path / "i").splitlines()[0] == warning
-    shown = printed(capsys, "validate", tmp_path / "b")
+    shown = printed(capsys, "files", "validate", tmp_path / "b")
     assert (shown.out, shown.err) == (f"{tmp_path}/b: ok (beir, 2 records)\n", f"{warning}\n")
-    shown = printed(capsys, "validate", tmp_path / "b", "--strict-files", code=2)
+    shown = printed(capsys, "files", "validate", tmp_path / "b", "--strict-files", code=2)
     assert shown.out == f"{tmp_path}/b/corpus.jsonl:2: text is empty\n"
     assert run("index", tmp_path / "b", "--out", tmp_path / "j", "--strict-files") == 2
 
@@ -122,7 +122,7 @@ def test_quotation_marks_in_tab_separated_tables(tmp_path, lines, texts):
 
 def test_a_fault_of_a_tab_separated_table_has_its_line(tmp_path, capsys):
     (tmp_path / "q.tsv").write_text('id\ttext\n1\t"two\nlines"\n2\tx\ty\n')
-    shown = printed(capsys, "validate", tmp_path / "q.tsv", code=2)
+    shown = printed(capsys, "files", "validate", tmp_path / "q.tsv", code=2)
     assert shown.out == (f"{tmp_path}/q.tsv:4: found 3 columns, expected 2 as in the header\n")
 
 
@@ -138,7 +138,10 @@ def test_the_header_of_topics_is_not_a_topic(tmp_path, header):
 
 def test_a_topic_that_would_be_taken_for_a_header_is_not_written(tmp_path, capsys):
     write_rows(tmp_path / "q.jsonl", [{"id": "qid", "text": "query"}])
-    assert run("convert", tmp_path / "q.jsonl", "--from", "questions", "--to", "topics-tsv") == 2
+    assert (
+        run("files", "convert", tmp_path / "q.jsonl", "--from", "questions", "--to", "topics-tsv")
+        == 2
+    )
     assert "would be taken for a header" in capsys.readouterr().err
 
 
@@ -166,7 +169,7 @@ def test_a_run_has_safe_ids_and_a_map(indexed, capsys):
     assert document_ids(out) == {"a%20b.txt~2": "a b.txt", "c%0Ad.txt": "c\nd.txt"}
     rows = list(map(json.loads, map_path(out).read_text().splitlines()))
     assert set(rows[0]) == {"run_id", "id"}
-    printed(capsys, "validate", out)
+    printed(capsys, "files", "validate", out)
 
 
 def test_a_run_on_standard_output_cannot_have_a_map(indexed, capsys):
@@ -210,7 +213,7 @@ def test_a_scale_without_a_no_is_warned_of(tmp_path, capsys, values, span):
     labels = [{"id": str(n), "value": value} for n, value in enumerate(values)]
     write_rows(tmp_path / "labels.jsonl", labels)
     shown = printed(
-        capsys, "measure", "support", tmp_path / "answers.jsonl",
+        capsys, "measure", tmp_path / "answers.jsonl",
         "--labels", tmp_path / "labels.jsonl",
     )  # fmt: skip
     assert ("no label is a no" in shown.err) == bool(span)
@@ -227,5 +230,5 @@ def test_a_mixed_folder_is_indexed_and_found(tmp_path, capsys):
     assert "21 documents" in said
     found = printed(capsys, "search", tmp_path / "i", "compulsory").out
     assert "review.pdf" in found
-    shown = printed(capsys, "validate", tmp_path / "files")
+    shown = printed(capsys, "files", "validate", tmp_path / "files")
     assert shown.out == f"{tmp_path}/files: ok (folder, 21 records)\n"

@@ -82,7 +82,7 @@ def test_what_else_is_written_of_reports(campaign: list[str], call: Call, tmp_pa
     files = ("--leaderboard", "b.txt", "--nuggetizer", "n.jsonl", "--topics", "topics.jsonl")
     measure = ("measure", "report", "R", *files, "--unscored", "zero")
     check_each_full_disk(call, tmp_path, measure, 2)
-    sample = ("sample", "R", "--of", "topics", "--size", "2", "--out", "drawn")
+    sample = ("label", "sample", "R", "--of", "topics", "--size", "2", "--out", "drawn")
     check_each_full_disk(call, tmp_path, sample, 4)
     merge = ("nuggets", "merge", "banks.jsonl", "--out", "merged.jsonl", "--report", "report.jsonl")
     check_each_full_disk(call, tmp_path, merge, 2)
@@ -107,7 +107,7 @@ def test_answers_and_their_manifest(shard: tuple[str, ...], call: Call, tmp_path
         ("R", ("judge", "support", "items.jsonl"), ("R/answers.jsonl", "R/manifest.json")),
         ("a.jsonl", ("annotate", "apply", "pairs.jsonl"), ("a.jsonl", "a.jsonl.manifest.json")),
     ):
-        command = (*command, "--labels", "gold.jsonl", *shard, "--out", out)
+        command = (*command, "--judge", "gold.jsonl", *shard, "--out", out)
         assert call(*command)[0] == 0
         sizes = [Path(name).stat().st_size for name in names]
         for name in names:
@@ -123,9 +123,9 @@ def test_answers_and_their_manifest(shard: tuple[str, ...], call: Call, tmp_path
 def test_merged_shares(call: Call, tmp_path: Path) -> None:
     write_rows("items.jsonl", [{"id": "i0", "text": "Fares fell.", "statement": "Cheap."}])
     write_rows("gold.jsonl", [{"id": "i0", "value": True}])
-    judge = ("judge", "support", "items.jsonl", "--labels", "gold.jsonl")
+    judge = ("judge", "support", "items.jsonl", "--judge", "gold.jsonl")
     assert call(*judge, "--shard", "1/1", "--out", "s")[0] == 0
-    check_each_full_disk(call, tmp_path, ("results", "merge", "s", "--out", "merged"), 2)
+    check_each_full_disk(call, tmp_path, ("files", "merge", "s", "--out", "merged"), 2)
 
 
 def test_files_are_placed_at_the_end_in_their_order(tmp_path: Path) -> None:

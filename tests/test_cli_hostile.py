@@ -108,15 +108,15 @@ def inside(call: Callable[..., tuple[int, str, str]], monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("pnyx validate <(cat docs.jsonl)", b"(jsonl, 6 records)"),
-        ("pnyx validate <(gzip -c docs.jsonl)", b"(jsonl, 6 records)"),
-        ("mkfifo p1; cat docs.jsonl > p1 & pnyx convert p1 --to beir | wc -l", b"6"),
+        ("pnyx files validate <(cat docs.jsonl)", b"(jsonl, 6 records)"),
+        ("pnyx files validate <(gzip -c docs.jsonl)", b"(jsonl, 6 records)"),
+        ("mkfifo p1; cat docs.jsonl > p1 & pnyx files convert p1 --to beir | wc -l", b"6"),
         (
-            "(head -c 9 docs.jsonl; sleep 0.3; tail -c +10 docs.jsonl) | pnyx validate -",
+            "(head -c 9 docs.jsonl; sleep 0.3; tail -c +10 docs.jsonl) | pnyx files validate -",
             b"6 records",
         ),
-        ("gzip -c docs.jsonl | pnyx validate -", b"6 records"),
-        ("cat docs.jsonl | pnyx validate /dev/stdin", b"6 records"),
+        ("gzip -c docs.jsonl | pnyx files validate -", b"6 records"),
+        ("cat docs.jsonl | pnyx files validate /dev/stdin", b"6 records"),
     ],
 )
 def test_a_pipe_loses_nothing_to_the_recognition_of_its_format(
@@ -129,7 +129,7 @@ def test_a_pipe_loses_nothing_to_the_recognition_of_its_format(
 def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.txt")
     (tmp_path / "b.txt").write_text("Some words.")
-    assert b"1 record" in pnyx("validate", tmp_path).stdout
+    assert b"1 record" in pnyx("files", "validate", tmp_path).stdout
 
 
 @pytest.mark.parametrize("name", [pytest.param("p2", marks=pytest.mark.all), "link"])
@@ -137,7 +137,7 @@ def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, nam
     """As `/dev/null` is not, which for root a renamed file would take the place of."""
     os.mkfifo(tmp_path / "p2")
     (tmp_path / "link").symlink_to("p2")
-    convert = f"pnyx convert {folder}/docs.jsonl --to beir -o {name}"
+    convert = f"pnyx files convert {folder}/docs.jsonl --to beir -o {name}"
     done = shell(f"cat p2 > got & {convert}; wait; wc -l < got", tmp_path)
     assert done.stdout.strip() == b"6", done
     assert (tmp_path / name).is_fifo()
@@ -158,7 +158,7 @@ def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, nam
         (("demo", "--out", "-"), "expected the name of a folder"),
         (("index", "", "--out", "new"), "empty name"),
         (
-            ("convert", "docs.jsonl", "--to", "beir", "-o", ""),
+            ("files", "convert", "docs.jsonl", "--to", "beir", "-o", ""),
             "expected the name of a file to write",
         ),
         (("index", "no\n\x1b[31m", "--out", "new"), r"no\n\x1b[31m: cannot be read"),
@@ -195,7 +195,7 @@ def test_an_index_that_lost_its_manifest_is_still_told_from_a_folder(
 ) -> None:
     shutil.copytree(folder / "i", tmp_path / "i")
     (tmp_path / "i" / "manifest.json").write_bytes(bytes(500))
-    done = pnyx("validate", tmp_path / "i")
+    done = pnyx("files", "validate", tmp_path / "i")
     assert done.returncode == 2
     assert b"damaged" in done.stdout
 
@@ -214,7 +214,7 @@ def test_sentences_of_any_text(text: str) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        "pnyx convert docs.jsonl --to beir >&-",
+        "pnyx files convert docs.jsonl --to beir >&-",
         "pnyx search i voting >&-",
         "pnyx judge support items.jsonl --out r$RANDOM 2>&-",
         "pnyx index docs.jsonl --out n$RANDOM 2>&- >&-",
@@ -227,7 +227,7 @@ def test_closed_outputs(folder: Path, script: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("command", ["convert docs.jsonl --to beir", "search i voting"])
+@pytest.mark.parametrize("command", ["files convert docs.jsonl --to beir", "search i voting"])
 def test_a_full_standard_output(folder: Path, command: str) -> None:
     refused(shell(f"pnyx {command} >/dev/full", folder), "No space left")
 
@@ -241,7 +241,7 @@ def test_output_is_utf8_in_any_locale(tmp_path: Path) -> None:
         '{"id": "1", "text": "caf\u00e9 \U0001f600"}\n', encoding="utf-8"
     )
     env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    done = pnyx("convert", tmp_path / "d.jsonl", "--to", "jsonl", env=env)
+    done = pnyx("files", "convert", tmp_path / "d.jsonl", "--to", "jsonl", env=env)
     assert done.returncode == 0, done
     assert json.loads(done.stdout)["text"] == "caf\u00e9 \U0001f600"
 
@@ -294,7 +294,7 @@ def test_a_judge_that_fails_is_not_an_absence_of_evidence(
     with ChatServer(default=behaviour) as server:
         status, _, err = call(
             *("argue", folder / "i", QUESTION, "--md", report, "--html", tmp_path / "a.html"),
-            *("--llm", server.spec, "--store", tmp_path / "s", "--timeout", "5"),
+            *("--llm", server.spec, "--store", tmp_path / "s", "--set", "timeout=5"),
         )
     if behaviour == "400":  # nothing is written by a model that cannot be used at all
         assert (status, report.exists()) == (2, False)
@@ -332,7 +332,7 @@ def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     items.write_text('{"id": "1", "text": "Prices rose.", "statement": "It rose."}\n')
     with ChatServer(["500"]) as server:
         args = ["judge", "support", items, "--out", tmp_path / "r", "--store", tmp_path / "s"]
-        done = CliRunner().invoke(app, [*map(str, args), "--llm", server.spec])
+        done = CliRunner().invoke(app, [*map(str, args), "--judge", server.spec])
     assert "asking the model again: server_error: HTTP 500" in done.stderr
     assert "(attempt 1 of 6)" in done.stderr
 
@@ -412,11 +412,11 @@ def headers(tmp_path_factory):
         patched.chdir(place)
         for name, lines in rows.items():
             write_rows(f"{name}.jsonl", lines)
-        made("judge", "support", "items.jsonl", "--labels", "gold.jsonl", "--out", "L")
+        made("judge", "support", "items.jsonl", "--judge", "gold.jsonl", "--out", "L")
         made("judge", "support", "items.jsonl", "--out", "R")
-        made("measure", "support", "R", "--labels", "gold.jsonl", "--draws", "0")
-        made("audit", "stress", "injection", "items.jsonl", "--out", "S", "--draws", "0")
-        made("annotate", "apply", "pairs.jsonl", "--labels", "gold.jsonl", "--out", "a.jsonl")
+        made("measure", "R", "--labels", "gold.jsonl", "--draws", "0")
+        made("audit", "run", "--trial", "injection", "items.jsonl", "--out", "S", "--draws", "0")
+        made("annotate", "apply", "pairs.jsonl", "--judge", "gold.jsonl", "--out", "a.jsonl")
         made("audit", "card", "R", "S", "--labels", "gold.jsonl", "--out", "card.json")
         shutil.copy("card.json", "later.json")
         for n in "12":
@@ -440,7 +440,7 @@ def headers(tmp_path_factory):
         ("R/manifest.json", "audit check R S --card card.json"),
         ("S/summary.json", "audit check R S --card card.json"),
         ("card.json", "view card.json --json"),
-        ("s1/manifest.json", "results merge s1 s2 --out M2"),
+        ("s1/manifest.json", "files merge s1 s2 --out M2"),
         ("a.jsonl.manifest.json", "annotate apply pairs.jsonl --labels gold.jsonl --out a.jsonl"),
         ("M/quality.json", read_quality_model),
         ("T/student.json", open_student),

@@ -40,11 +40,11 @@ def test_answers_manifest_and_a_second_run_without_a_call(tmp_path, capsys):
     path, out = items(tmp_path), tmp_path / "deep" / "out"
     arguments = ("support", path, "--out", str(out), "--json")
     with ChatServer() as server:
-        assert run(*arguments, "--llm", server.spec) == 0
+        assert run(*arguments, "--judge", server.spec) == 0
         first = capsys.readouterr()
         before = (out / "answers.jsonl").read_bytes()
         calls = len(server.asked())
-        assert run(*arguments, "--llm", server.spec) == 0
+        assert run(*arguments, "--judge", server.spec) == 0
         assert len(server.asked()) == calls == 5
     assert (out / "answers.jsonl").read_bytes() == before
     assert sorted(p.name for p in out.iterdir()) == ["answers.jsonl", "manifest.json"]
@@ -74,7 +74,7 @@ def test_unscored_items_are_counted_by_reason_and_exit_3(tmp_path, capsys):
     rows = [{"id": str(n), "text": t, "statement": "S."} for n, t in enumerate(texts)]
     path = write_rows(tmp_path / "items.jsonl", rows)
     with ChatServer() as server:
-        assert run("support", path, "--out", "out", "--llm", server.spec) == 3
+        assert run("support", path, "--out", "out", "--judge", server.spec) == 3
     shown = capsys.readouterr().out
     assert "1 of 4 scored by test; 3 unscored: 2 schema, 1 refusal; see out" in shown
     values = [(row["value"], row["probability"]) for row in rows_of(tmp_path / "out")[1:]]
@@ -86,7 +86,7 @@ def test_each_task_takes_its_example(task, tmp_path):
     path = tmp_path / "one.jsonl"
     path.write_text(TASKS[task].example + "\n")
     with ChatServer() as server:
-        assert run(task, str(path), "--out", "out", "--llm", server.spec) == 0
+        assert run(task, str(path), "--out", "out", "--judge", server.spec) == 0
         assert len(server.asked()) == (2 if task in ("preference", "sides") else 1)
     assert rows_of(tmp_path / "out")[0]["task"] == task
 
@@ -114,7 +114,7 @@ def test_labels_answer_like_any_judge(tmp_path, capsys, monkeypatch):
     gold = write_rows(
         tmp_path / "gold.jsonl", [{"id": "i0", "value": True}, {"id": "i1", "value": 0}]
     )
-    assert run("support", path, "--out", "out", "--labels", gold) == 3
+    assert run("support", path, "--out", "out", "--judge", gold) == 3
     assert [row["value"] for row in rows_of(tmp_path / "out")] == [True, False, None]
     assert rows_of(tmp_path / "out")[2]["unscored"] == "no label"
     assert "people's labels: 2 labels of 2 items" in capsys.readouterr().err
@@ -125,12 +125,6 @@ def test_what_belongs_to_a_run_does_not_go_with_items(tmp_path, capsys, more):
     assert run("support", items(tmp_path), "--out", str(tmp_path / "out"), *more) == 2
     assert "expected ITEMS, or, for relevance, --run with" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-def test_llm_and_labels_exclude_each_other(tmp_path, capsys):
-    arguments = ("--llm", "http://h/v1#m", "--labels", "x")
-    assert run("support", items(tmp_path), "--out", "out", *arguments) == 2
-    assert "exclude each other" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -147,7 +141,7 @@ def test_bad_items_are_one_line_and_leave_nothing(tmp_path, capsys, content, sai
     path = tmp_path / "items.jsonl"
     path.write_text(content)
     with ChatServer() as server:
-        assert run("support", str(path), "--out", "out", "--llm", server.spec) == 2
+        assert run("support", str(path), "--out", "out", "--judge", server.spec) == 2
     assert server.log == []
     error = capsys.readouterr().err
     assert said in error
@@ -158,7 +152,7 @@ def test_bad_items_are_one_line_and_leave_nothing(tmp_path, capsys, content, sai
 def test_a_dead_endpoint_is_one_line_and_leaves_nothing(tmp_path, capsys):
     path = items(tmp_path)
     with ChatServer(default="401") as server:
-        assert run("support", path, "--out", "out", "--llm", server.spec) == 2
+        assert run("support", path, "--out", "out", "--judge", server.spec) == 2
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1
     assert "the key is refused" in error
@@ -168,7 +162,7 @@ def test_a_dead_endpoint_is_one_line_and_leaves_nothing(tmp_path, capsys):
 def test_an_endpoint_that_dies_keeps_what_it_answered(tmp_path, capsys):
     path = items(tmp_path)
     with ChatServer(["ok", "ok"], default="401") as server:
-        arguments = ("support", path, "--out", "out", "--concurrency", "1", "--llm", server.spec)
+        arguments = ("support", path, "--out", "out", "--concurrency", "1", "--judge", server.spec)
         assert run(*arguments) == 2
         assert "2 answers are kept for the next run" in capsys.readouterr().err
         server.default = "ok"
@@ -181,19 +175,19 @@ def test_a_foreign_folder_and_another_runs_folder_are_refused(tmp_path, capsys):
     gold = write_rows(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(5)])
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("do not lose this")
-    assert run("support", path, "--out", "mine", "--labels", gold) == 2
+    assert run("support", path, "--out", "mine", "--judge", gold) == 2
     assert "not results of pnyx judge" in capsys.readouterr().err
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
-    assert run("support", path, "--out", "out", "--labels", gold) == 0
+    assert run("support", path, "--out", "out", "--judge", gold) == 0
     before = (tmp_path / "out" / "answers.jsonl").read_bytes()
     other = write_rows(tmp_path / "other.jsonl", [{"id": "i0", "text": "T", "statement": "S"}])
-    assert run("support", other, "--out", "out", "--labels", gold) == 2
+    assert run("support", other, "--out", "out", "--judge", gold) == 2
     assert "results for other items" in capsys.readouterr().err
     with ChatServer() as server:
-        assert run("support", path, "--out", "out", "--llm", server.spec) == 2
+        assert run("support", path, "--out", "out", "--judge", server.spec) == 2
     assert "another judge" in capsys.readouterr().err
     assert (tmp_path / "out" / "answers.jsonl").read_bytes() == before
-    assert run("support", path, "--out", path, "--labels", gold) == 2
+    assert run("support", path, "--out", path, "--judge", gold) == 2
 
 
 KILLED_ANYWHERE = """
@@ -249,11 +243,11 @@ def test_killed_at_any_change_of_a_file_the_same_command_goes_on(tmp_path, what)
         gold = write_rows(
             tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)]
         )
-        command = ["judge", "support", items(tmp_path, 2), "--labels", gold]
+        command = ["judge", "support", items(tmp_path, 2), "--judge", gold]
     else:
         run, bank = write_files(tmp_path, "ids")
         gold = write_labels(tmp_path / "labels.jsonl")
-        command = ["judge", "report", str(run), "--nuggets", str(bank), "--labels", str(gold)]
+        command = ["judge", "report", str(run), "--nuggets", str(bank), "--judge", str(gold)]
     script = [sys.executable, "-c", KILLED_ANYWHERE, str(tmp_path / "out"), *command]
     ended = subprocess.run([*script, "--out", "out"], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
@@ -267,20 +261,20 @@ def test_a_folder_that_another_run_has_just_begun_is_said_to_be_in_use(tmp_path,
     partial = tmp_path / "out" / "answers.jsonl.partial"
     partial.mkdir(parents=True)
     with locked(partial, "these answers"):
-        assert run("support", path, "--out", "out", "--labels", gold) == 2
+        assert run("support", path, "--out", "out", "--judge", gold) == 2
         assert "another process is writing to these answers" in capsys.readouterr().err
-    assert run("support", path, "--out", "out", "--labels", gold) == 0
+    assert run("support", path, "--out", "out", "--judge", gold) == 0
     (tmp_path / "out" / "answers.jsonl").unlink()
     (tmp_path / "out" / "manifest.json").unlink()
     partial.mkdir()
     (partial / "thesis.txt").write_text("do not lose this")
-    assert run("support", path, "--out", "out", "--labels", gold) == 2
+    assert run("support", path, "--out", "out", "--judge", gold) == 2
     assert "not results of pnyx judge" in capsys.readouterr().err
 
 
 def start(path, server, out="out", **options) -> subprocess.Popen:
     command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--out", out]
-    command += ["--concurrency", "4", "--llm", server.spec]
+    command += ["--concurrency", "4", "--judge", server.spec]
     return subprocess.Popen(command, text=True, **options)
 
 

@@ -68,7 +68,7 @@ def test_the_report_worked_by_hand_from_labels_in_every_style(tmp_path, call):
         run, bank = write_files(tmp_path, style)
         out = tmp_path / style
         status, printed, said = call(
-            "judge", "report", run, "--nuggets", bank, "--labels", labels, "--out", out, "--json"
+            "judge", "report", run, "--nuggets", bank, "--judge", labels, "--out", out, "--json"
         )
         assert status == 3, said  # one document has no text
         check_worked(out)
@@ -100,7 +100,7 @@ def test_the_report_worked_by_hand_from_labels_in_every_style(tmp_path, call):
 
 
 def judge_llm(call, server, run, bank, out, *more):
-    arguments = ("judge", "report", run, "--nuggets", bank, "--llm", server.spec, *more)
+    arguments = ("judge", "report", run, "--nuggets", bank, "--judge", server.spec, *more)
     return call(*arguments, "--out", out)
 
 
@@ -112,13 +112,16 @@ def test_a_model_in_batches_says_what_it_says_in_one_call_a_pair_for_a_tenth(tmp
         with ChatServer(reply=scripted) as server:
             store = ("--store", tmp_path / f"{batch}.sqlite")
             status, _, said = judge_llm(
-                call, server, run, bank, f"out-{batch}", "--batch", batch, *store
+                call, server, run, bank, f"out-{batch}", "--set", f"batch={batch}", *store
             )
             assert status == 3, said
             billed[batch], calls[batch] = server.billed["prompt_tokens"], len(server.asked())
             before = (Path(f"out-{batch}") / "reports.jsonl").read_bytes()
             assert (
-                judge_llm(call, server, run, bank, f"out-{batch}", "--batch", batch, *store)[0] == 3
+                judge_llm(
+                    call, server, run, bank, f"out-{batch}", "--set", f"batch={batch}", *store
+                )[0]
+                == 3
             )
             assert len(server.asked()) == calls[batch]  # nothing is asked twice
             assert (Path(f"out-{batch}") / "reports.jsonl").read_bytes() == before
@@ -127,7 +130,7 @@ def test_a_model_in_batches_says_what_it_says_in_one_call_a_pair_for_a_tenth(tmp
     # d5 and d6; d1, d2, d3, d5, d6 with what cites them; sentences 1, 2, 4 and 7; of those without
     # citations: negative at once, two that are, the others at once, two that may be said before.
     assert calls[50] == 2 + 5 + 4 + 1 + 2 + 1 + 1
-    assert billed[50] < billed[1] / 2  # four nuggets are few; benchmarks/reports has thirty
+    assert billed[50] < billed[1] / 2  # four nuggets are few; lab/reports has thirty
     answers = {
         batch: {row["id"]: row["value"] for row in rows_of(Path(f"out-{batch}") / "answers.jsonl")}
         for batch in (50, 1)
@@ -139,7 +142,7 @@ def test_a_plan_asks_nothing_and_counts_what_may_be_asked(tmp_path, call):
     run, bank = write_files(tmp_path)
     with ChatServer(reply=scripted) as server:
         status, printed, said = call(
-            "judge", "report", run, "--nuggets", bank, "--llm", server.spec, "--plan", "--json"
+            "judge", "report", run, "--nuggets", bank, "--judge", server.spec, "--plan", "--json"
         )
         assert (status, server.asked()) == (0, []), said
         planned = json.loads(printed)
@@ -150,7 +153,7 @@ def test_a_plan_asks_nothing_and_counts_what_may_be_asked(tmp_path, call):
         _, high = model["prompt_tokens"]
         assert server.billed["prompt_tokens"] <= high
         status, printed, _ = call(
-            "judge", "report", run, "--nuggets", bank, "--llm", server.spec, "--plan", "--json"
+            "judge", "report", run, "--nuggets", bank, "--judge", server.spec, "--plan", "--json"
         )
         assert json.loads(printed)["models"][0]["from_store"] == len(server.asked())
 
@@ -159,7 +162,7 @@ def test_a_plan_asks_nothing_and_counts_what_may_be_asked(tmp_path, call):
     "more",
     [
         pytest.param((), marks=pytest.mark.all),
-        ("--batch", 50),
+        ("--set", "batch=50"),
         pytest.param(("--attest", "relevant"), marks=pytest.mark.all),
     ],
 )
@@ -168,9 +171,9 @@ def test_what_a_run_costs_is_within_its_plan_and_the_plan_says_what_is_expected(
 ):
     run, bank = write_files(tmp_path)
     (tmp_path / "prices.toml").write_text("[models]\ntest = { input = 0.15, output = 0.6 }\n")
-    prices = ("--prices", tmp_path / "prices.toml")
+    prices = ("--set", f"prices={tmp_path / 'prices.toml'}")
     with ChatServer(reply=scripted) as server:
-        asked = ("judge", "report", run, "--nuggets", bank, "--llm", server.spec, *more, *prices)
+        asked = ("judge", "report", run, "--nuggets", bank, "--judge", server.spec, *more, *prices)
         status, printed, said = call(*asked, "--plan", "--json")
         assert (status, server.asked()) == (0, []), said
         planned = json.loads(printed)
@@ -209,8 +212,8 @@ def test_a_plan_bounds_a_run_in_which_more_sentences_may_give_answers(
     """What a server refuses or drops is sent again: such attempts no plan can count."""
     run, bank = write_files(tmp_path)
     with ChatServer(reply=scripted) as server:
-        more = ("--credit", credit, "--batch", batch)
-        asked = ("judge", "report", run, "--nuggets", bank, "--llm", server.spec, *more)
+        more = ("--credit", credit, "--set", f"batch={batch}")
+        asked = ("judge", "report", run, "--nuggets", bank, "--judge", server.spec, *more)
         _, printed, _ = call(*asked, "--plan", "--json")
         planned = json.loads(printed)
         (model,) = planned["models"]
@@ -226,7 +229,7 @@ def test_a_plan_says_how_its_bounds_come_about(tmp_path, call):
     run, bank = write_files(tmp_path)
     with ChatServer(reply=scripted) as server:
         _, printed, _ = call(
-            "judge", "report", run, "--nuggets", bank, "--llm", server.spec, "--plan"
+            "judge", "report", run, "--nuggets", bank, "--judge", server.spec, "--plan"
         )
     assert "The least assumes that no answer leads to further questions" in printed
     assert "answers 80%" in printed
@@ -236,7 +239,7 @@ def test_a_plan_says_how_its_bounds_come_about(tmp_path, call):
 def test_a_budget_is_kept_and_what_is_left_is_unscored(tmp_path, call):
     run, bank = write_files(tmp_path)
     with ChatServer(reply=scripted) as server:
-        status, _, said = judge_llm(call, server, run, bank, "out", "--budget-tokens", 3000)
+        status, _, said = judge_llm(call, server, run, bank, "out", "--set", "budget-tokens=3000")
         assert status == 3, said
         assert 0 < server.billed["prompt_tokens"] + server.billed["completion_tokens"] <= 3000
     (report,) = reports_of("out")
@@ -246,7 +249,7 @@ def test_a_budget_is_kept_and_what_is_left_is_unscored(tmp_path, call):
 @pytest.mark.all
 def test_kill_9_and_again_asks_no_model_twice(tmp_path):
     run, bank = write_files(tmp_path)
-    command = ["judge", "report", run, "--nuggets", bank, "--batch", "1", "--out", "out"]
+    command = ["judge", "report", run, "--nuggets", bank, "--set", "batch=1", "--out", "out"]
     with ChatServer(reply=scripted, delay=0.05) as server:
         total = sum(ASKED.values())
         killed_and_run_again(server, command, after=12, of=total, concurrency=2, status=3)
@@ -273,7 +276,7 @@ def test_kill_9_and_again_repeats_little_of_what_no_model_answers(tmp_path):
     run, bank = write_files(tmp_path)
     labels = write_labels(tmp_path / "labels.jsonl")
     command = [sys.executable, "-c", SLOW_RUN, "judge", "report", run, "--nuggets", bank]
-    command += ["--labels", labels, "--out", "out"]
+    command += ["--judge", labels, "--out", "out"]
     process = subprocess.Popen(command)
     log = tmp_path / "log"
     wait_for(lambda: log.exists() and len(log.read_text()) > 600)
@@ -324,7 +327,7 @@ def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):
     write_rows(corpus, texts)
     assert call("index", corpus, "--out", "my.index", "--words-only")[0] == 0
     for place in (("--documents", corpus), ("--index", "my.index")):
-        options = ("--nuggets", bank, "--labels", labels, *place)
+        options = ("--nuggets", bank, "--judge", labels, *place)
         status, manifest, said = judge(call, run, *options, out=place[0])
         assert status == 3, said
         assert manifest["reports"]["nodes"]["attests"]["reasons"] == {"no label": 1}
@@ -336,7 +339,7 @@ def test_documents_without_text_are_warned_of_in_one_line(tmp_path, call):
     run, bank = write_files(tmp_path)
     labels = write_labels(tmp_path / "labels.jsonl")
     write_rows(tmp_path / "corpus.jsonl", [{"id": "d7", "text": "Shops."}, {"id": "e", "text": ""}])
-    options = ("--nuggets", bank, "--labels", labels, "--documents", tmp_path / "corpus.jsonl")
+    options = ("--nuggets", bank, "--judge", labels, "--documents", tmp_path / "corpus.jsonl")
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         said = judge(call, run, *options)[2]
@@ -350,7 +353,7 @@ def test_a_made_up_citation_is_a_no_and_is_named(tmp_path, call):
     texts[0]["text"] += " The council said so."  # holds what the run embeds: no other text
     texts[1]["text"] = "Trams of the town are closed at night."
     write_rows(tmp_path / "corpus.jsonl", texts)
-    options = ("--nuggets", bank, "--labels", labels, "--documents", "corpus.jsonl")
+    options = ("--nuggets", bank, "--judge", labels, "--documents", "corpus.jsonl")
     arguments = ("judge", "report", run, *options)
     status, printed, said = call(*arguments, "--out", "no")
     assert status == 0, said  # nothing is open any more
@@ -396,7 +399,7 @@ def test_topics_that_a_run_or_a_bank_lacks_are_listed(tmp_path, call):
     other["metadata"]["topic_id"] = "10"
     other["metadata"]["run_id"] = "run-b"
     (tmp_path / "b.jsonl").write_text(json.dumps(other) + "\n")
-    status, manifest, said = judge(call, run, "b.jsonl", "--nuggets", bank, "--labels", labels)
+    status, manifest, said = judge(call, run, "b.jsonl", "--nuggets", bank, "--judge", labels)
     assert status == 3, said
     assert manifest["reports"]["missing"] == {
         "run-a": ["10", "8", "9"],
@@ -415,7 +418,7 @@ def test_topics_that_a_run_or_a_bank_lacks_are_listed(tmp_path, call):
         ("run-b", "9", True),
     ]
     (tmp_path / "topics.tsv").write_text("7\tWhat came of the fare reform?\n")
-    options = ("--nuggets", bank, "--labels", labels, "--topics", "topics.tsv")
+    options = ("--nuggets", bank, "--judge", labels, "--topics", "topics.tsv")
     _, manifest, said = judge(call, run, "b.jsonl", *options, out="one")
     assert manifest["reports"]["topics"] == 1
     assert "3 topics not in topics.tsv: left out" in said
@@ -426,7 +429,7 @@ def test_weights_and_qrels_from_the_command_line(tmp_path, call):
     run, bank = write_files(tmp_path)
     labels = write_labels(tmp_path / "labels.jsonl")
     (tmp_path / "qrels.txt").write_text("7 0 d6 1\n7 0 d5 1\n")
-    options = ("--nuggets", bank, "--labels", labels, "--qrels", "qrels.txt", "--min-grade", 2)
+    options = ("--nuggets", bank, "--judge", labels, "--qrels", "qrels.txt", "--min-grade", 2)
     options += ("--penalty-irrelevant", 3, "--reward-answered", 0.5)
     status, manifest, said = judge(call, run, *options)
     assert status == 3, said
@@ -507,10 +510,10 @@ def test_a_folder_holds_runs(tmp_path, call):
     (tmp_path / "runs").mkdir()
     Path(run).rename(tmp_path / "runs" / "run.jsonl")
     (tmp_path / "runs" / ".notes").write_text("not a run")
-    status, _, said = judge(call, "runs/", "--nuggets", bank, "--labels", labels)
+    status, _, said = judge(call, "runs/", "--nuggets", bank, "--judge", labels)
     assert status in (0, 3), said
     check_worked("out")
-    status, told, _ = call("validate", "runs")
+    status, told, _ = call("files", "validate", "runs")
     assert (status, "runs: is a folder of responses" in told) == (2, True), told
     (tmp_path / "empty").mkdir()
     status, _, said = call("judge", "report", "empty", "--nuggets", bank, "--out", "x")

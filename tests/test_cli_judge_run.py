@@ -43,7 +43,7 @@ def _judge(folder: Path, *more: str) -> int:
 
 def test_the_first_documents_of_each_topic_are_judged(ranking: Path) -> None:
     with ChatServer() as server:
-        assert _judge(ranking, "--depth", "2", "--llm", server.spec) == 0
+        assert _judge(ranking, "--depth", "2", "--judge", server.spec) == 0
         prompts = len(server.asked())
     rows = [
         json.loads(line) for line in (ranking / "out" / "answers.jsonl").read_text().splitlines()
@@ -103,7 +103,7 @@ def test_each_pair_of_document_and_perspective_is_asked_about_once(ranking: Path
     (ranking / "other.trec").write_text("q1 Q0 d2 1 3.0 x\nq1 Q0 d3 2 1.0 x\n")
     with ChatServer() as server:
         runs = ("run.trec", "other.trec")
-        assert _judge_support(ranking, "--depth", "2", "--llm", server.spec, runs=runs) == 0
+        assert _judge_support(ranking, "--depth", "2", "--judge", server.spec, runs=runs) == 0
         asked = len(server.asked())
     rows = _answered(ranking)
     assert [row["id"] for row in rows] == [
@@ -125,7 +125,7 @@ def test_a_long_document_is_cut_into_passages(ranking: Path) -> None:
     (ranking / "run.trec").write_text("q1 Q0 d0 1 3.0 x\nq1 Q0 d1 2 2.0 x\n")
     (ranking / "gold.jsonl").write_text('{"id": "nobody", "value": true}\n')
     _views(ranking, "q1")
-    labels = ("--labels", str(ranking / "gold.jsonl"))
+    labels = ("--judge", str(ranking / "gold.jsonl"))
     assert _judge_support(ranking, *labels) == 3  # nobody labelled these
     rows = _answered(ranking)
     assert [(row["text_id"], row.get("passage"), row.get("passages")) for row in rows[::2]] == [
@@ -179,7 +179,7 @@ def test_pairs_of_a_file_are_asked_about_as_perspectives(tmp_path: Path) -> None
     with ChatServer() as server:
         for more, prompt in (("--as-perspectives", "support-perspective"),
                              ("--as-citations", "support")):  # fmt: skip
-            assert pnyx(*command, more, "--llm", server.spec, "--out", tmp_path / more) == 0
+            assert pnyx(*command, more, "--judge", server.spec, "--out", tmp_path / more) == 0
             manifest = json.loads((tmp_path / more / "manifest.json").read_text())
             assert [asked["name"] for asked in manifest["prompts"]] == [prompt]
 
@@ -210,13 +210,20 @@ def test_perspectives_are_asked_about_in_batches(
     items = tmp_path / "items.jsonl"
     rows = [{"id": str(n), "text": "Buses are free.", "statement": f"View {n}."} for n in range(3)]
     items.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = ["judge", "support", str(items), "--as-perspectives", "--batch", "5"]
+    command = ["judge", "support", str(items), "--as-perspectives", "--set", "batch=5"]
     with ChatServer() as server:
-        assert pnyx(*command, "--llm", server.spec, "--out", tmp_path / "o") == 0
+        assert pnyx(*command, "--judge", server.spec, "--out", tmp_path / "o") == 0
         (asked,) = server.asked()
         system, user = (message["content"] for message in asked["messages"])
         assert system.startswith("You decide which of several perspectives a document supports.")
         assert [f"View {n}." in user for n in range(3)] == [True] * 3
-        one = ["--prompt", "support-perspective", "--llm", server.spec, "--out", tmp_path / "p"]
+        one = [
+            "--set",
+            "prompt=support-perspective",
+            "--judge",
+            server.spec,
+            "--out",
+            tmp_path / "p",
+        ]
         assert pnyx(*command, *one) == 2
     assert "prompt support-perspective@2 takes one statement per call" in capsys.readouterr().err

@@ -97,7 +97,7 @@ def test_from_a_ranking_to_numbers(world, capsys):
     build_index(documents, world / "idx")
     judge = ("--perspectives", "views.jsonl", "--index", "idx", "--depth", 2, "--out", "judged")
     runs = ("--run", "good.run", "--run", "bad.run")
-    assert run("judge support", *runs, *judge, "--labels", "labels.jsonl") == 0
+    assert run("judge support", *runs, *judge, "--judge", "labels.jsonl") == 0
     rows = rows_of("judged/answers.jsonl")
     assert len(rows) == 12 * 3 * 2  # d0 is among the first two of both
     keys = ("id", "question_id", "doc_id", "perspective_id", "text_id", "group")

@@ -1,4 +1,4 @@
-"""`pnyx measure preference`: pairs judged in both orders, without asking a model."""
+"""`pnyx measure`: pairs judged in both orders, without asking a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from command import caller, write_rows
 
 pytestmark = pytest.mark.usefixtures("own_place")
-call = caller("measure", "preference")
+call = caller("measure")
 check = caller("check")
 
 ORDERS: list[tuple[str | None, str | None]] = [
@@ -136,5 +136,6 @@ def test_what_are_no_preferences_is_one_line(call: Any) -> None:
     assert status == 2
     assert err.count("\n") == 1
     assert "expected a, b or tie" in err
-    write_rows("a.jsonl", [row | {"task": "support", "value": "a"} for row in answers()])
+    others = [row | {"task": "support"} for row in answers()[1:]]
+    write_rows("a.jsonl", [answers()[0], *others])
     assert "expected preference" in call("a.jsonl")[2]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from argue_report import BANK, PlannedJudge, response
-from command import refuser, runner
+from command import called, refuser, runner
 from pnyx.core.spec import opts_of
 from pnyx.formats import read_leaderboard, read_qrels
 from pnyx.reports.measure_command import MeasureReportSpec
@@ -39,6 +39,12 @@ def judged(tmp_path):
     half = SCORED.sentences[:3]
     second = [replace(one, run_id="run-b", sentences=half) for one in first[:2]]
     return folder(tmp_path / "R", *first, *second)
+
+
+def test_results_of_reports_need_no_word(judged, capsys):
+    named = called(capsys, "measure", "report", judged, "--measure", "f1", "--json")
+    assert called(capsys, "measure", judged, "--measure", "f1", "--json") == named
+    assert json.loads(named[1])["runs"][0]["measures"].keys() >= {"f1"}
 
 
 def test_the_json_of_one_report(tmp_path, capsys):

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.core.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.records import Document
 from pnyx.formats import read_nugget_banks
 from pnyx.formats.reports.judged_report import report_of_row
 from pnyx.judging.answers import Judged, Provenance, Unscored
@@ -470,7 +471,7 @@ def test_reports_are_held_against_nuggets_and_scored_as_nuggetizer_does(run):
     write_rows("r.jsonl", reports)
     with ChatServer(reply=assigns) as server:
         code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl",
-                           "--llm", f"{server.url}#m", "--out", "o")  # fmt: skip
+                           "--judge", f"{server.url}#m", "--out", "o")  # fmt: skip
         assert asked_of(server) == 1  # five answers in one call
     assert code == 0, err
     assert "no bank for 1 topic of the runs: q3" in err
@@ -493,7 +494,7 @@ def test_reports_are_held_against_nuggets_and_scored_as_nuggetizer_does(run):
     assert all_score(report).value == pytest.approx(2 / 4)
     found = rows_of("o/answers.jsonl")
     assert [one["notes"].get("partial", False) for one in found].count(True) == 1
-    assert run("validate", "o/assignments.jsonl")[0] == 0
+    assert run("files", "validate", "o/assignments.jsonl")[0] == 0
     (again,) = banks("o/assignments.jsonl")
     assert len(again.nuggets) == 4
 
@@ -506,7 +507,7 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     )
     with ChatServer(reply="perhaps") as server:
         code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl",
-                           "--llm", f"{server.url}#m", "--out", "o")  # fmt: skip
+                           "--judge", f"{server.url}#m", "--out", "o")  # fmt: skip
     assert code == 3, err
     (row,) = map(json.loads, Path("o/assignments.jsonl").read_text().splitlines())
     assert row["nuggets"][0]["assignment"] == "failed"
@@ -516,7 +517,9 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl", "--out", "p")
     assert code == 0, err
     assert json.loads(Path("p/manifest.json").read_text())["judge"] == "nuggets@4"
-    assert run("validate", "p/assignments.jsonl")[0] == 0  # the bank says nothing of importance
+    assert (
+        run("files", "validate", "p/assignments.jsonl")[0] == 0
+    )  # the bank says nothing of importance
     assert run("view", "p", "--export", "pages")[0] == 0
     page = next(Path("pages/report").rglob("q1.html")).read_text()
     assert "was held against the nuggets as a whole" in page

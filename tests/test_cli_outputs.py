@@ -35,14 +35,14 @@ def place(tmp_path_factory):
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        ("convert large.jsonl --to csv", 0),
-        ("convert small.jsonl --to csv", 0),
+        ("files convert large.jsonl --to csv", 0),
+        ("files convert small.jsonl --to csv", 0),
         ("store export --store s", 0),
         ("--help", 0),
         ("search --help", 0),
-        ("validate small.jsonl", 0),
-        ("convert no-such-file --to csv", 2),
-        ("convert", 2),
+        ("files validate small.jsonl", 0),
+        ("files convert no-such-file --to csv", 2),
+        ("files convert", 2),
     ],
 )
 @pytest.mark.parametrize("reader", ["head -c1", pytest.param("true", marks=pytest.mark.all)])
@@ -67,7 +67,7 @@ def line_of(place, *arguments):
 @pytest.mark.parametrize(
     "command",
     [
-        "convert small.jsonl --to csv --out",
+        "files convert small.jsonl --to csv --out",
         pytest.param("index small.jsonl --out", marks=pytest.mark.all),
         pytest.param("demo --files-only --out", marks=pytest.mark.all),
     ],

@@ -20,7 +20,7 @@ call = caller()
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
 
 LABELS = ("--labels", "gold.jsonl")
-JUDGE = ("judge", "support", "items.jsonl", *LABELS)
+JUDGE = ("judge", "support", "items.jsonl", "--judge", "gold.jsonl")
 
 
 @pytest.fixture(autouse=True)
@@ -59,17 +59,17 @@ def put_pipe(path: str | Path) -> None:
 @pytest.mark.parametrize(
     ("pipe", "command"),
     [
-        ("R/answers.jsonl", ("measure", "support", "R", *LABELS)),
-        ("R/measures.json", ("measure", "support", "R", *LABELS)),
+        ("R/answers.jsonl", ("measure", "R", *LABELS)),
+        ("R/measures.json", ("measure", "R", *LABELS)),
         ("R/answers.jsonl", ("check", "R", *LABELS)),
         ("R/answers.jsonl", ("audit", "card", "R", "--out", "card.md")),
-        ("R/answers.jsonl", ("sample", "R", "--out", "drawn")),
-        ("R/answers.jsonl", ("judge", "support", "items.jsonl", "--labels", "R", "--out", "new")),
+        ("R/answers.jsonl", ("label", "sample", "R", "--out", "drawn")),
+        ("R/answers.jsonl", ("judge", "support", "items.jsonl", "--judge", "R", "--out", "new")),
         ("R/answers.jsonl", (*JUDGE, "--out", "R")),
         ("R/summary.json", (*JUDGE, "--out", "R")),
         ("R/reports.jsonl", ("measure", "report", "R")),
-        ("s1/answers.jsonl", ("results", "merge", "s1", "s2", "--out", "new")),
-        ("s1/reports.jsonl", ("results", "merge", "s1", "s2", "--out", "new")),
+        ("s1/answers.jsonl", ("files", "merge", "s1", "s2", "--out", "new")),
+        ("s1/reports.jsonl", ("files", "merge", "s1", "s2", "--out", "new")),
     ],
 )
 def test_a_pipe_in_a_results_folder_is_refused_in_one_line(
@@ -84,10 +84,12 @@ def test_a_pipe_in_a_results_folder_is_refused_in_one_line(
 
 def test_a_pipe_in_place_of_a_manifest_is_not_waited_for(folder: Path, call: Call) -> None:
     put_pipe("R/manifest.json")
-    assert call("measure", "support", "R", *LABELS)[0] == 0
+    assert call("measure", "R", *LABELS)[0] == 0
     put_pipe("annotations.jsonl.manifest.json")
     write_rows("pairs.jsonl", [{"id": "i0", "question": "Buses?", "document": "Cheap."}])
-    status, _, err = call("annotate", "apply", "pairs.jsonl", *LABELS, "--out", "annotations.jsonl")
+    status, _, err = call(
+        "annotate", "apply", "pairs.jsonl", "--judge", "gold.jsonl", "--out", "annotations.jsonl"
+    )
     assert (status, "json: found a named pipe" in err) == (2, True)
     (folder / "new.index").mkdir()
     put_pipe("new.index/manifest.json")

@@ -54,11 +54,11 @@ def run(capsys, *arguments: str) -> tuple[int, Any, str]:
 RUNS = {
     "single": ("support", lambda: support(12), ()),
     "shared": ("support", lambda: support(12, texts=3), ()),
-    "batch": ("support", lambda: support(13, texts=2), ("--batch", "4")),
-    "samples": ("support", lambda: support(5), ("--samples", "3")),
-    "rating": ("quality", lambda: ratings(3), ("--samples", "2")),
+    "batch": ("support", lambda: support(13, texts=2), ("--set", "batch=4")),
+    "samples": ("support", lambda: support(5), ("--set", "samples=3")),
+    "rating": ("quality", lambda: ratings(3), ("--set", "samples=2")),
     "preference": ("preference", lambda: preferences(4), ()),
-    "preferences": ("preference", lambda: preferences(2), ("--samples", "2")),
+    "preferences": ("preference", lambda: preferences(2), ("--set", "samples=2")),
 }
 
 
@@ -67,7 +67,7 @@ def test_a_plan_asks_nothing_and_says_what_the_run_then_asks(name, capsys):
     task, make, more = RUNS[name]
     path = make()
     with ChatServer(logprobs="words") as server:
-        arguments = (task, path, "--llm", server.spec, *more)
+        arguments = (task, path, "--judge", server.spec, *more)
         status, plan, _ = run(capsys, *arguments, "--plan")
         assert (status, server.log) == (0, [])
         (planned,) = plan["models"]
@@ -86,12 +86,12 @@ def test_a_plan_asks_nothing_and_says_what_the_run_then_asks(name, capsys):
 
 def test_a_plan_counts_only_what_the_store_lacks_and_learns_from_it(capsys):
     with ChatServer() as server:
-        run(capsys, "support", support(8), "--llm", server.spec, "--out", "out")
+        run(capsys, "support", support(8), "--judge", server.spec, "--out", "out")
         path = support(20)
-        _, plan, _ = run(capsys, "support", path, "--llm", server.spec, "--plan")
+        _, plan, _ = run(capsys, "support", path, "--judge", server.spec, "--plan")
         (planned,) = plan["models"]
         assert (planned["calls"], planned["from_store"], planned["learnt_from"]) == (12, 8, 8)
-        _, manifest, _ = run(capsys, "support", path, "--llm", server.spec, "--out", "more")
+        _, manifest, _ = run(capsys, "support", path, "--judge", server.spec, "--out", "more")
     assert manifest["store"]["asked"] == 12
     low, high = planned["prompt_tokens"]
     assert low * 0.9 <= manifest["tokens"]["prompt_tokens"] <= high * 1.1
@@ -102,7 +102,7 @@ def test_a_plan_asks_no_second_order_where_the_first_was_refused(capsys):
     rows = [{"id": t, "a": t, "b": "No.", "question": "Is it?"} for t in texts]
     path = write_rows("pairs.jsonl", rows)
     with ChatServer() as server:
-        arguments = ("preference", path, "--llm", server.spec)
+        arguments = ("preference", path, "--judge", server.spec)
         assert run(capsys, *arguments, "--concurrency", "1", "--out", "out")[0] == 3
         assert len(server.asked()) == 4
         _, plan, _ = run(capsys, *arguments, "--plan")
@@ -113,7 +113,14 @@ def test_a_plan_asks_no_second_order_where_the_first_was_refused(capsys):
 def test_a_plan_reads_like_a_plan(capsys):
     Path("prices.toml").write_text("[models]\ntest = { input = 2.0, output = 8.0 }\n")
     with ChatServer() as server:
-        arguments = ["support", support(1000), "--llm", server.spec, "--prices", "prices.toml"]
+        arguments = [
+            "support",
+            support(1000),
+            "--judge",
+            server.spec,
+            "--set",
+            "prices=prices.toml",
+        ]
         assert pnyx("judge", *arguments, "--plan") == 0
     shown = capsys.readouterr().out
     assert server.log == []
@@ -131,12 +138,12 @@ def test_without_a_model_a_plan_costs_nothing(capsys):
 
 
 @pytest.mark.all
-@pytest.mark.parametrize("more", [(), ("--batch", "3"), ("--concurrency", "1")])
+@pytest.mark.parametrize("more", [(), ("--set", "batch=3"), ("--concurrency", "1")])
 def test_a_budget_of_tokens_is_never_exceeded_and_more_of_it_completes(capsys, more):
     path = support(24, texts=6)
     with ChatServer(["500", "cut_body", "reset"]) as server:
-        arguments = ("support", path, "--llm", server.spec, "--out", "out", *more)
-        status, manifest, _ = run(capsys, *arguments, "--budget-tokens", "12000")
+        arguments = ("support", path, "--judge", server.spec, "--out", "out", *more)
+        status, manifest, _ = run(capsys, *arguments, "--set", "budget-tokens=12000")
         billed = server.billed["prompt_tokens"] + server.billed["completion_tokens"]
         assert status == 3
         assert 0 < billed <= 12000
@@ -144,7 +151,7 @@ def test_a_budget_of_tokens_is_never_exceeded_and_more_of_it_completes(capsys, m
         assert counts["scored"] > 0
         assert counts["reasons"] == {"budget": 24 - counts["scored"]}
         first = set(server.answered())
-        status, manifest, _ = run(capsys, *arguments, "--budget-tokens", "1000000")
+        status, manifest, _ = run(capsys, *arguments, "--set", "budget-tokens=1000000")
         assert (status, manifest["counts"]["scored"]) == (0, 24)
         assert max(Counter(server.answered()).values()) == 1
         assert first < set(server.answered())
@@ -153,15 +160,17 @@ def test_a_budget_of_tokens_is_never_exceeded_and_more_of_it_completes(capsys, m
 def test_a_budget_in_dollars_needs_a_price_and_is_kept(capsys):
     path = support(24)
     with ChatServer() as server:
-        arguments = ("support", path, "--llm", server.spec, "--out", "out")
+        arguments = ("support", path, "--judge", server.spec, "--out", "out")
         status, _, error = run(capsys, *arguments, "--budget", "0.05")
         assert status == 2
-        assert "--prices" in error
+        assert "--set prices=FILE" in error
         assert len(error.splitlines()) == 1
         assert server.log == []
         prices = "[models]\ntest = { input = 10.0, cached_input = 1.0, output = 30.0 }\n"
         Path("prices.toml").write_text(prices)
-        status, manifest, _ = run(capsys, *arguments, "--prices", "prices.toml", "--budget", "0.08")
+        status, manifest, _ = run(
+            capsys, *arguments, "--set", "prices=prices.toml", "--budget", "0.08"
+        )
         fresh = server.billed["prompt_tokens"] - server.billed["cached_tokens"]
         cost = fresh * 10 + server.billed["cached_tokens"] + server.billed["completion_tokens"] * 30
         assert status == 3
@@ -172,8 +181,8 @@ def test_a_budget_in_dollars_needs_a_price_and_is_kept(capsys):
 
 def test_a_budget_too_small_for_one_question_asks_none(capsys):
     with ChatServer() as server:
-        arguments = ("support", support(3), "--llm", server.spec, "--out", "out")
-        status, manifest, _ = run(capsys, *arguments, "--budget-tokens", "10")
+        arguments = ("support", support(3), "--judge", server.spec, "--out", "out")
+        status, manifest, _ = run(capsys, *arguments, "--set", "budget-tokens=10")
         assert server.log == []
     assert status == 3
     assert manifest["counts"]["reasons"] == {"budget": 3}
@@ -187,7 +196,7 @@ def test_stored_replies_are_judged_anew_without_a_call(capsys, monkeypatch):
     rows = [{"id": str(n), "text": t, "statement": "S."} for n, t in enumerate(texts)]
     path = write_rows("items.jsonl", rows)
     with ChatServer() as server:
-        arguments = ("support", path, "--llm", server.spec, "--out", "out")
+        arguments = ("support", path, "--judge", server.spec, "--out", "out")
         assert run(capsys, *arguments)[0] == 3
         before = rows_of("out")
         asked = len(server.log)
@@ -215,7 +224,7 @@ def test_stored_replies_are_judged_anew_without_a_call(capsys, monkeypatch):
 
 def test_what_was_never_asked_is_unscored_from_the_store(capsys):
     status, manifest, _ = run(
-        capsys, "support", support(3), "--llm", "http://127.0.0.1:9/v1#test", "--out", "out",
+        capsys, "support", support(3), "--judge", "http://127.0.0.1:9/v1#test", "--out", "out",
         "--from-store",
     )  # fmt: skip
     assert status == 3
@@ -227,7 +236,7 @@ def test_what_was_never_asked_is_unscored_from_the_store(capsys):
 
 def test_one_model_at_two_addresses_shares_the_questions(capsys):
     with ChatServer(delay=0.01) as one, ChatServer(delay=0.01) as two:
-        arguments = ("support", support(40), "--llm", one.spec, "--llm", two.spec)
+        arguments = ("support", support(40), "--judge", one.spec, "--judge", two.spec)
         status, manifest, _ = run(capsys, *arguments, "--out", "out")
         both = Counter([*one.answered(), *two.answered()])
         assert (status, len(both), both.total()) == (0, 40, 40)
@@ -240,11 +249,11 @@ def test_two_models_are_a_panel(capsys):
     yes = '{"reason": "", "evidence": "", "answer": "yes", "confidence": 0.8}'
     no = yes.replace("yes", "no")
     with ChatServer(reply=yes) as one, ChatServer(reply=no) as two:
-        specs = ("--llm", f"{one.url}#a", "--llm", f"{two.url}#b")
+        specs = ("--judge", f"{one.url}#a", "--judge", f"{two.url}#b")
         _, plan, _ = run(capsys, "support", support(3), *specs, "--plan")
         assert [(m["model"], m["calls"]) for m in plan["models"]] == [("a", 3), ("b", 3)]
         arguments = ("support", support(3), *specs)
-        status, manifest, _ = run(capsys, *arguments, "--combine", "mean", "--out", "out")
+        status, manifest, _ = run(capsys, *arguments, "--set", "combine=mean", "--out", "out")
     assert status == 0
     assert manifest["judge"] == "panel-mean(a, b)"
     for row in rows_of("out"):
@@ -258,12 +267,12 @@ def test_samples_ask_in_another_order_and_answers_are_read_back_in_the_first(cap
         arguments = (
             "quality",
             path,
-            "--llm",
+            "--judge",
             server.spec,
-            "--samples",
-            "4",
-            "--combine",
-            "majority",
+            "--set",
+            "samples=4",
+            "--set",
+            "combine=majority",
         )
         status, manifest, _ = run(capsys, *arguments, "--out", "out")
         schemas = [
@@ -288,10 +297,17 @@ def test_a_calibration_and_a_cascade_of_it(capsys):
     path = support(40)
     labels = write_rows("labels.jsonl", [{"id": f"i{n}", "value": n % 3 > 0} for n in range(40)])
     with ChatServer() as cheap, ChatServer() as strong:
-        run(capsys, "support", path, "--llm", f"{cheap.url}#cheap", "--out", "first")
+        run(capsys, "support", path, "--judge", f"{cheap.url}#cheap", "--out", "first")
         fit = ("--out", "c.json", "--error", "0.45", "--method", "platt")
-        assert pnyx("calibrate", "first", "--labels", labels, *fit) == 0
-        arguments = ("support", path, "--llm", f"{cheap.url}#cheap", "--calibration", "c.json")
+        assert pnyx("judge", "calibrate", "first", "--labels", labels, *fit) == 0
+        arguments = (
+            "support",
+            path,
+            "--judge",
+            f"{cheap.url}#cheap",
+            "--set",
+            "calibration=c.json",
+        )
         asked = len(cheap.log)
         status, manifest, _ = run(capsys, *arguments, "--out", "mended")
         assert (status, len(cheap.log)) == (0, asked)
@@ -300,14 +316,14 @@ def test_a_calibration_and_a_cascade_of_it(capsys):
         arguments = (
             "support",
             path,
-            "--llm",
+            "--judge",
             f"{strong.url}#strong",
-            "--cheap",
-            f"{cheap.url}#cheap",
+            "--set",
+            f"cheap={cheap.url}#cheap",
         )
-        _, plan, _ = run(capsys, *arguments, "--cascade", "c.json", "--plan")
+        _, plan, _ = run(capsys, *arguments, "--set", "cascade=c.json", "--plan")
         assert strong.log == []
-        status, manifest, _ = run(capsys, *arguments, "--cascade", "c.json", "--out", "both")
+        status, manifest, _ = run(capsys, *arguments, "--set", "cascade=c.json", "--out", "both")
         assert (status, len(cheap.log)) == (0, asked)
     planned = {model["model"]: model["calls"] for model in plan["models"]}
     stages = Counter(row["notes"]["stage"] for row in rows_of("both"))
@@ -320,35 +336,47 @@ def test_a_cascade_from_a_model_to_itself_is_refused(capsys):
     """Addresses of one model are opened as one: the strong judge must not become the encoder."""
     model = "http://127.0.0.1:9/v1#one"
     for cheap in (model, "http://127.0.0.1:10/v1#one"):
-        arguments = ("--llm", model, "--cheap", cheap, "--cascade", "c.json", "--out", "out")
+        arguments = (
+            "--judge",
+            model,
+            "--set",
+            f"cheap={cheap}",
+            "--set",
+            "cascade=c.json",
+            "--out",
+            "out",
+        )
         status, _, error = run(capsys, "support", support(2), *arguments)
-        assert (status, error) == (2, "pnyx: --cheap and --llm name the same model, 'one'\n")
+        assert (status, error) == (2, "pnyx: cheap and --judge name the same model, 'one'\n")
 
 
 USELESS = [
-    ("--samples", "3"),
-    ("--batch", "4"),
-    ("--prompt", "support-direct"),
-    ("--probability", "tok"),
-    ("--max-tokens", "9"),
+    ("--set", "samples=3"),
+    ("--set", "batch=4"),
+    ("--set", "prompt=support-direct"),
+    ("--set", "probability=tok"),
+    ("--set", "max-tokens=9"),
     ("--budget", "1"),
-    ("--budget-tokens", "100"),
+    ("--set", "budget-tokens=100"),
     ("--from-store",),
-    ("--cascade", "c.json"),
+    ("--set", "cascade=c.json"),
 ]
 
 
-@pytest.mark.parametrize("option", USELESS, ids=lambda option: option[0])
+@pytest.mark.parametrize("option", USELESS, ids=" ".join)
 def test_an_option_that_would_change_nothing_is_refused(capsys, option):
     items = support(2)
     labels = write_rows("labels.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
     status, _, error = run(capsys, "support", items, "--out", "out", *option)
     assert status == 2
-    assert error.startswith(f"pnyx: {option[0]} requires --llm")
-    status, _, error = run(capsys, "support", items, "--labels", labels, "--out", "out", *option)
+    shown = " ".join(option).partition("=")[0]
+    shown = shown if option[0] == "--set" else option[0]
+    assert error.startswith(f"pnyx: {shown} requires a language model")
+    status, _, error = run(capsys, "support", items, "--judge", labels, "--out", "out", *option)
     assert status == 2
-    said = "and --labels exclude each other" if option[0] == "--cascade" else "requires --llm"
-    assert error.startswith(f"pnyx: {option[0]} {said}")
+    cascade = "does not apply to people's labels"
+    said = cascade if "cascade" in shown else "requires a language model"
+    assert error.startswith(f"pnyx: {shown} {said}")
     assert not Path("out").exists()
 
 
@@ -363,7 +391,7 @@ def test_a_prompt_file_is_used_and_recorded(capsys):
     own = own.replace("You decide whether", "You, of all judges, decide whether")
     Path("mine.toml").write_text(own)
     with ChatServer() as server:
-        arguments = ("support", support(2), "--llm", server.spec, "--prompt", "mine.toml")
+        arguments = ("support", support(2), "--judge", server.spec, "--set", "prompt=mine.toml")
         status, manifest, _ = run(capsys, *arguments, "--out", "out")
     assert status == 0
     assert [(p["name"], p["version"]) for p in manifest["prompts"]] == [("mine", 7)]
@@ -377,8 +405,8 @@ def test_a_prompt_file_is_used_and_recorded(capsys):
 )
 def test_a_prompt_that_cannot_be_used_is_one_line(capsys, name, said):
     status, _, error = run(
-        capsys, "support", support(1), "--llm", "http://127.0.0.1:9/v1#m", "--out", "o",
-        "--prompt", name,
+        capsys, "support", support(1), "--judge", "http://127.0.0.1:9/v1#m", "--out", "o",
+        "--set", f"prompt={name}",
     )  # fmt: skip
     assert status == 2
     assert said in error

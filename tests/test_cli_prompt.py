@@ -47,13 +47,14 @@ CASES = [
 @pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.all)])
 def test_what_is_shown_is_what_is_sent(task, prompt, more, number, run):
     path = items(task)
-    arguments = ("prompt", "show", prompt, path, "--id", f"i{number}", "--json", *more)
+    arguments = ("prompt", prompt, path, "--id", f"i{number}", "--json", *more)
     status, out, _ = run(*arguments)
     assert status == 0
     shown = json.loads(out)
     with ChatServer(logprobs="words") as server:
-        own = () if prompt == TASKS[task].prompts[0] else ("--prompt", prompt)
-        judge = ("judge", task, path, "--out", "out", "--llm", server.spec, *more, *own)
+        own = () if prompt == TASKS[task].prompts[0] else ("--set", f"prompt={prompt}")
+        settings = ("--set", f"{more[0][2:]}={more[1]}") if more else ()
+        judge = ("judge", task, path, "--out", "out", "--judge", server.spec, *settings, *own)
         assert run(*judge)[0] == 0
         (sent,) = [row for row in server.asked() if row["messages"] == shown["messages"]]
     parameters = dict(sent["parameters"])
@@ -73,18 +74,18 @@ def test_what_is_shown_is_what_is_sent(task, prompt, more, number, run):
 def test_a_sample_shows_another_order(run):
     orders = []
     for sample in ("0", "1", "2"):
-        _, out, _ = run("prompt", "show", "quality", "--sample", sample, "--json")
+        _, out, _ = run("prompt", "quality", "--sample", sample, "--json")
         orders.append(tuple(json.loads(out)["schema"]["properties"]))
     assert len(set(orders)) == 3
     assert len({frozenset(order) for order in orders}) == 1
 
 
 def test_the_list_is_all_that_is_packaged(run):
-    _, out, _ = run("prompt", "list", "--json")
+    _, out, _ = run("prompt", "--json")
     listed = json.loads(out)
     assert [prompt["name"] for prompt in listed] == list(prompt_names())
     assert all(prompt["source"] and prompt["language"] == "en" for prompt in listed)
-    _, out, _ = run("prompt", "list")
+    _, out, _ = run("prompt")
     assert all(f"{prompt['name']}@{prompt['version']} " in out for prompt in listed)
 
 
@@ -93,13 +94,13 @@ PACKAGED = resources.files("pnyx.judging").joinpath("prompts")
 
 @pytest.mark.parametrize("name", [file.name.removesuffix(".toml") for file in PACKAGED.iterdir()])
 def test_the_file_itself_is_shown_to_the_byte(name, run):
-    _, out, _ = run("prompt", "show", name, "--raw")
+    _, out, _ = run("prompt", name, "--raw")
     assert out == PACKAGED.joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", prompt_names())
 def test_every_packaged_prompt_can_be_shown(name, run):
-    status, out, _ = run("prompt", "show", name, "--json")
+    status, out, _ = run("prompt", name, "--json")
     assert status == 0
     shown = json.loads(out)
     user = shown["messages"][-1]["content"]
@@ -115,20 +116,23 @@ WRITE = ("argue", "argue-prose", "report")
 
 @pytest.mark.parametrize("task", TASKS)
 def test_for_people_nothing_reaches_the_terminal_but_text(task, run):
-    status, out, _ = run("prompt", "show", task, items(task), "--id", "i1")
+    status, out, _ = run("prompt", task, items(task), "--id", "i1")
     assert status == 0
     assert out.startswith(f"prompt {TASKS[task].prompts[0]}@")
     assert "--- system\n" in out
     assert "--- user\n" in out
     assert "--- schema of the reply\n" in out
     assert all(character.isprintable() or character in "\n\t" for character in out)
-    assert run("prompt", "show", task)[0] == 0
+    assert run("prompt", task)[0] == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("nothing",), "no prompt 'nothing'"),
+        (("--raw",), "--raw requires NAME"),
+        (("list",), "list was removed: pnyx prompt without NAME lists the prompts"),
+        (("show", "support"), "show was removed: use pnyx prompt NAME"),
         (("repair", "items.jsonl"), "is not asked about items: leave out ITEMS"),
         (("support", "items.jsonl", "--id", "i9"), "no item has the id 'i9'"),
         (("support", "missing.jsonl"), "missing.jsonl"),
@@ -142,7 +146,7 @@ def test_for_people_nothing_reaches_the_terminal_but_text(task, run):
 def test_what_cannot_be_shown_is_one_line(arguments, said, run):
     items("support")
     Path("latin.toml").write_bytes(b"name = '\xe9'\n")
-    status, _, error = run("prompt", "show", *arguments)
+    status, _, error = run("prompt", *arguments)
     assert status == 2
     assert said in error
     assert len(error.splitlines()) == 1

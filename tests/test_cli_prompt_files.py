@@ -25,7 +25,7 @@ LINE = BASE[: BASE.index(PLACE)].count("\n") + 1
 
 def show(capsys, content: str | bytes, name: str = "p.toml") -> tuple[int, str]:
     Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
-    return run("prompt", "show", name), capsys.readouterr().err
+    return run("prompt", name), capsys.readouterr().err
 
 
 TEMPLATES = {
@@ -135,11 +135,11 @@ def test_a_field_that_is_not_what_it_must_be_is_one_line(change, capsys):
 def test_a_file_that_cannot_be_read_is_one_line(capsys):
     for content in (b"\xff\xfe", b"\0", b"# x\n" * 100_000):
         assert show(capsys, content)[0] == 2
-    judge = ["judge", "support", "none.jsonl", "--out", "o", "--llm", "http://127.0.0.1:9/v1#m"]
+    judge = ["judge", "support", "none.jsonl", "--out", "o", "--judge", "http://127.0.0.1:9/v1#m"]
     for arguments in (
-        ["prompt", "show", "none.toml"],
-        ["prompt", "show", "none.toml", "--raw"],
-        [*judge, "--prompt", "none.toml"],
+        ["prompt", "none.toml"],
+        ["prompt", "none.toml", "--raw"],
+        [*judge, "--set", "prompt=none.toml"],
     ):
         assert run(*arguments) == 2
         assert "none." in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A quality model of one's own: `tools/own_quality.py` trains it, an index uses it."""
+"""A quality model of one's own: `lab/training/own_quality.py` trains it, an index uses it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def texts(tmp_path) -> Path:
 def test_the_command_that_trained_says_what_does(capsys):
     status, error = run("quality", "train", "rated.csv", "--out", "m"), capsys.readouterr().err
     assert (status, error.count("\n")) == (2, 1)
-    assert "tools/own_quality.py" in error
+    assert "lab/training/own_quality.py" in error
 
 
 @pytest.mark.parametrize("method", METHODS)

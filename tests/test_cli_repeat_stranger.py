@@ -20,7 +20,6 @@ from pnyx.cli.params import Command
 from pnyx.cli.record import decides, name_of
 from pnyx.formats.text_types import TextKind, is_address_like
 from test_cli_audit import support_items
-from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()
@@ -32,9 +31,8 @@ ITEMS = [
 
 BASES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "annotate label": (["pairs.jsonl"], {}),
-    "audit all": (["item.jsonl"], {}),
     "audit formats": (["arguments.jsonl"], {"format": ["support"]}),
-    "audit stress": (["paraphrase", "items.jsonl"], {}),
+    "audit run": (["items.jsonl"], {"trial": ["paraphrase"]}),
     "judge": (["support", "items.jsonl"], {}),
     "judge report": (["run.jsonl"], {"nuggets": "bank.jsonl"}),
     "measure perspectives": (["a.run"], {"perspectives": "p.jsonl", "verdicts": "v.jsonl"}),
@@ -113,7 +111,7 @@ def test_every_command_that_writes_records_is_walked():
     assert {words for words, _ in recorded_commands()} == BASES.keys()
 
 
-@pytest.mark.parametrize("words", quick_cases(BASES, BASES.keys() - {"audit all"}))
+@pytest.mark.parametrize("words", BASES)
 def test_no_option_of_any_record_opens_a_connection(words, forge, call):
     (command,) = (found for name, found in recorded_commands() if name == words)
     walked = set()
@@ -125,7 +123,7 @@ def test_no_option_of_any_record_opens_a_connection(words, forge, call):
                 if parameter.name in walked and not reads:
                     continue  # neither a switch nor a number is more than one text
                 walked.add(parameter.name)
-                status, out, said = call("repeat", forge(**record))
+                status, out, said = call("files", "repeat", forge(**record))
                 case = (parameter.name, text, said)
                 if reads:
                     assert (status, out, said.count("\n")) == (2, "", 1), case
@@ -137,18 +135,18 @@ def test_no_option_of_any_record_opens_a_connection(words, forge, call):
 
 
 OPENING: dict[str, dict[str, Any]] = {
-    "llm": {"arguments": ["support", "items.jsonl"], "options": {"llm": ["http://AT/v1#m"]}},
+    "judge": {"arguments": ["support", "items.jsonl"], "options": {"judge": ["http://AT/v1#m"]}},
     "environment": {
         "arguments": ["support", "items.jsonl"],
         "environment": {"PNYX_LLM": "http://AT/v1#m"},
     },
     "editor": {
-        "command": "audit stress",
-        "arguments": ["hallucination", "texts.jsonl"],
-        "options": {"editor": "http://AT/v1#m"},
+        "command": "audit run",
+        "arguments": ["texts.jsonl"],
+        "options": {"trial": ["hallucination"], "editor": "http://AT/v1#m"},
     },
     "editor of all": {
-        "command": "audit all",
+        "command": "audit run",
         "arguments": ["texts.jsonl"],
         "options": {"editor": "http://AT/v1#m"},
     },
@@ -196,14 +194,14 @@ def test_what_would_connect_is_closed_even_if_a_record_were_trusted(
             monkeypatch.setattr(
                 "pnyx.housekeeping.repeat.allowed_addresses", lambda *_, a=allowed: a
             )
-            status, out, said = call("repeat", path)
+            status, out, said = call("files", "repeat", path)
             assert (status, out) == (2, "")
             assert "127.0.0.1: connection refused, because only the record asks for it" in said
             assert listener.connections == 0
         monkeypatch.setattr(
             "pnyx.housekeeping.repeat.allowed_addresses", lambda *_: ["http://127.0.0.1"]
         )
-        call("repeat", path)
+        call("files", "repeat", path)
         assert listener.connections > 0  # so it was the limit that kept it away
 
 
@@ -229,29 +227,29 @@ def test_what_is_a_file_of_this_machine(text):
 @pytest.mark.parametrize(
     ("name", "value", "noun"),
     [
-        ("llm", ["openai:gpt-4o-mini"], "a language model (llm: openai:gpt-4o-mini)"),
-        ("llm", ["local", "gguf:/models/x.gguf"], "a language model (llm: gguf:/models/x.gguf)"),
+        ("judge", ["openai:gpt-4o-mini"], "a judge (judge: openai:gpt-4o-mini)"),
+        ("judge", ["local", "gguf:/models/x.gguf"], "a judge (judge: gguf:/models/x.gguf)"),
         ("cheap", "http:/127.0.0.1:1/v1#m", "a language model (cheap: http:/127.0.0.1:1/v1#m)"),
-        ("judge", "acme", "a judge of a plugin (judge: acme)"),
+        ("judge", ["evil.toml"], "a judge (judge: evil.toml)"),
         ("index", "opensearch://h:1/x", "an address (index: opensearch://h:1/x)"),
         ("index", ["opensearch://h:1/x"], "an address (index: opensearch://h:1/x)"),
         ("index", [["opensearch://h:1/x"]], "an address (index: opensearch://h:1/x)"),
-        ("labels", "ir_datasets:vaswani", "an address (labels: ir_datasets:vaswani)"),
+        ("judge", ["ir_datasets:vaswani"], "a judge (judge: ir_datasets:vaswani)"),
     ],
 )
 def test_models_and_addresses_are_refused_in_every_form(name, value, noun, forge, call):
     Path("http:/127.0.0.1:1/v1#m").mkdir(parents=True)  # folders that a stranger sends along
     Path("opensearch:/h:1/x").mkdir(parents=True)
     path = forge(arguments=["support", "items.jsonl"], options={name: value})
-    status, out, said = call("repeat", path, "--out", "again")
+    status, out, said = call("files", "repeat", path, "--out", "again")
     assert (status, out, said.count("\n")) == (2, "", 1)
     assert said.startswith(f"pnyx: forged.json: the record names {noun}")
     assert not Path("again").exists()
 
 
 def test_a_packaged_model_may_be_named(forge, call):
-    path = forge(arguments=["support", "items.jsonl"], options={"llm": ["local"]})
-    assert "the record names" not in call("repeat", path)[2]
+    path = forge(arguments=["support", "items.jsonl"], options={"judge": ["local"]})
+    assert "the record names" not in call("files", "repeat", path)[2]
 
 
 def test_a_group_of_commands_writes_no_records(forge, call):
@@ -260,7 +258,7 @@ def test_a_group_of_commands_writes_no_records(forge, call):
         words = ["create", "--index", index, "--topics", "t", "--run", "r", "--out", "stolen"]
         for command in ("nuggets", "", "nuggets create", "judge dimensions", "no such"):
             path = forge(command=command, arguments=words, options={}, writes={})
-            status, out, said = call("repeat", path)
+            status, out, said = call("files", "repeat", path)
             assert (status, out, said.count("\n")) == (2, "", 1)
             assert f"pnyx {command} writes no records in this version" in said
         assert listener.connections == 0
@@ -285,7 +283,7 @@ def test_a_group_of_commands_writes_no_records(forge, call):
     ],
 )
 def test_a_record_adds_no_words_to_the_command_line(record, said, forge, call):
-    status, out, err = call("repeat", forge(**record))
+    status, out, err = call("files", "repeat", forge(**record))
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
 
@@ -300,15 +298,16 @@ def test_stored_replies_answer_for_a_model_that_is_given_again(environment, call
         models = (server.spec, other.url + "#other")
         if environment:
             monkeypatch.setenv("PNYX_LLM", " ".join(models))
-        named = () if environment else ("--llm", models[0], "--llm", models[1])
+        named = () if environment else ("--judge", models[0], "--judge", models[1])
         assert call("judge", "support", "items.jsonl", "--out", "R", *named)[0] == 0
         monkeypatch.delenv("PNYX_LLM", raising=False)
-        status, out, said = call("repeat", "R")
+        status, out, said = call("files", "repeat", "R")
         assert (status, out, said.count("\n")) == (2, "", 1)
-        assert f"add --with 'llm={models[0]}' --with 'llm={models[1]}'" in said
+        name = "llm" if environment else "judge"
+        assert f"add --with '{name}={models[0]}' --with '{name}={models[1]}'" in said
     # Both servers are gone, and the first is said to be elsewhere.
-    again = ("--with", "llm=http://127.0.0.1:1/v1#test", "--with", f"llm={models[1]}")
-    assert call("repeat", "R", *again)[:2] == (0, "R: the same bytes (1 file)\n")
+    again = ("--with", f"{name}=http://127.0.0.1:1/v1#test", "--with", f"{name}={models[1]}")
+    assert call("files", "repeat", "R", *again)[:2] == (0, "R: the same bytes (1 file)\n")
 
 
 def edited(prompt: str) -> str:
@@ -318,12 +317,12 @@ def edited(prompt: str) -> str:
 def test_a_folder_with_the_name_of_a_model_does_not_have_it_asked(call, monkeypatch):
     write_rows("items.jsonl", ITEMS)
     with ChatServer() as server:
-        asking = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "R")
+        asking = ("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "R")
         assert call(*asking)[0] == 0
         asked = len(server.answered())
         Path(server.spec).mkdir(parents=True)
         monkeypatch.setenv("PNYX_STORE", "empty.sqlite")
-        assert call("repeat", "R", "--with", f"llm={server.spec}")[0] == 1
+        assert call("files", "repeat", "R", "--with", f"judge={server.spec}")[0] == 1
         assert len(server.answered()) == asked
 
 
@@ -334,26 +333,28 @@ def test_a_student_that_is_asked_first_is_given_again(call):
     Path("student").mkdir()
     manifest["record"]["options"] |= {"cheap": "student", "cascade": "items.jsonl"}
     Path("R/manifest.json").write_text(json.dumps(manifest))
-    assert "the record names a language model (cheap: student)" in call("repeat", "R")[2]
-    said = call("repeat", "R", "--with", "cheap=student")[2]
-    assert "--cheap answers relevance, not support" in said  # taken as a student: none is asked
+    assert "the record names a language model (cheap: student)" in call("files", "repeat", "R")[2]
+    said = call("files", "repeat", "R", "--with", "cheap=student")[2]
+    assert (
+        "--set cheap: a student answers relevance, not support" in said
+    )  # taken as a student: none is asked
 
 
 @pytest.mark.all
 def test_stored_replies_answer_for_an_editor_that_is_given_again(call):
     with ChatServer(reply=edited) as server:
         editor = f"{server.url}#editor"
-        trial = ("audit", "stress", "hallucination", support_items(4), "--out", "S")
+        trial = ("audit", "run", "--trial", "hallucination", support_items(4), "--out", "S")
         assert call(*trial, "--editor", editor)[0] == 0
         asked = len(server.answered())
         assert asked > 0
-        status, _, said = call("repeat", "S")
+        status, _, said = call("files", "repeat", "S")
         assert status == 2
         assert f"the record names a language model (editor: {editor})" in said
-        again = call("repeat", "S", "--with", f"editor={editor}")
+        again = call("files", "repeat", "S", "--with", f"editor={editor}")
         assert again[:2] == (0, "S: the same bytes (1 file)\n"), again
         assert len(server.answered()) == asked
-    assert call(*trial[:4], "--from-store")[0] == 2
+    assert call(*trial[:5], "--from-store")[0] == 2
 
 
 def test_an_index_that_is_given_again_may_be_elsewhere(call, tmp_path):
@@ -363,14 +364,14 @@ def test_an_index_that_is_given_again_may_be_elsewhere(call, tmp_path):
     Path("topics.tsv").write_text("1\tWere bus lines cut?\n")
     pool = ("--run", "a.run", "--index", "my.index", "--topics", "topics.tsv", "--out", "R")
     assert call("judge", "relevance", *pool)[0] == 0
-    assert call("repeat", "R")[:2] == (0, "R: the same bytes (1 file)\n")
+    assert call("files", "repeat", "R")[:2] == (0, "R: the same bytes (1 file)\n")
     manifest = json.loads(Path("R/manifest.json").read_text())
     manifest["record"]["options"]["index"] = "opensearch://127.0.0.1:1/x"
     Path("R/manifest.json").write_text(json.dumps(manifest))
-    assert call("repeat", "R")[0] == 2
-    again = call("repeat", "R", "--with", "index=my.index")
+    assert call("files", "repeat", "R")[0] == 2
+    again = call("files", "repeat", "R", "--with", "index=my.index")
     assert again[:2] == (0, "R: the same bytes (1 file)\n")
-    status, _, said = call("repeat", "R", "--with", "index=opensearch://127.0.0.1:1/y")
+    status, _, said = call("files", "repeat", "R", "--with", "index=opensearch://127.0.0.1:1/y")
     assert status == 2
     assert "opensearch://127.0.0.1:1/y: cannot be reached" in said  # allowed, and asked
 
@@ -389,22 +390,22 @@ def test_an_index_that_is_given_again_may_be_elsewhere(call, tmp_path):
 def test_what_is_given_again_must_be_needed_and_whole(given, said, forge, call):
     path = forge(options={"index": "opensearch://127.0.0.1:1/x"})
     more = [word for text in given for word in ("--with", text)]
-    status, out, err = call("repeat", path, *more)
+    status, out, err = call("files", "repeat", path, *more)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
 
 
 def test_arguments_are_given_again_by_their_names(forge, call):
     path = forge(arguments=["support", "a:b.jsonl"])
-    assert "add --with items=a:b.jsonl" in call("repeat", path)[2]
-    assert call("repeat", path, "--with", "items=items.jsonl")[0] == 0
+    assert "add --with items=a:b.jsonl" in call("files", "repeat", path)[2]
+    assert call("files", "repeat", path, "--with", "items=items.jsonl")[0] == 0
 
 
 # Others that read records ------------------------------------------------------------------------
 
 
 def test_a_card_of_a_stranger_is_held_to_the_same(call, monkeypatch):
-    record: dict[str, Any] = {"command": "audit all", "arguments": [support_items(2)], "inputs": {}}
+    record: dict[str, Any] = {"command": "audit run", "arguments": [support_items(2)], "inputs": {}}
     with Listener() as listener:
         editor = f"http://127.0.0.1:{listener.port}/v1#m"
         Path(editor).mkdir(parents=True)  # a folder is no model
@@ -427,7 +428,7 @@ def test_a_card_of_a_stranger_is_held_to_the_same(call, monkeypatch):
 def test_a_sample_of_a_strangers_results_opens_no_cluster(call, tmp_path, monkeypatch):
     run, bank = write_files(tmp_path, "ids")
     assert call("judge", "report", run, "--nuggets", bank, "--out", "R")[0] in (0, 3)
-    draw = ("sample", "R", "--of", "topics", "--out", "drawn")
+    draw = ("label", "sample", "R", "--of", "topics", "--out", "drawn")
     assert call(*draw)[0] == 0
     manifest = json.loads(Path("R/manifest.json").read_text())
     with Listener() as listener:

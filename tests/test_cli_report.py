@@ -96,10 +96,10 @@ def test_what_is_written_passes_the_track_without_a_word(track, indexes, asked, 
     code, out, err = call(*command, "--track", track, "--team", "t", "--run-id", "r")
     assert (code, out) == (0, "")
     assert "warning" not in err
-    code, out, err = call("validate", run, "--track", track, "--topics", requests)
+    code, out, err = call("files", "validate", run, "--track", track, "--topics", requests)
     assert (code, err) == (0, "")
     assert "2 records" in out
-    assert call("validate", run)[0] == 0
+    assert call("files", "validate", run)[0] == 0
     assert all(texts_of(run).values())
 
 
@@ -138,7 +138,7 @@ def test_layout_and_style_without_a_track(layout, style, indexes, asked, tmp_pat
     (first, *_) = row["responses" if layout == "ragtime" else "answer"]
     assert isinstance(first["citations"][0], int if style == "indices" else str)
     assert "documents" not in row
-    assert call("validate", run)[0] == 0
+    assert call("files", "validate", run)[0] == 0
 
 
 MISSING = 'No evidence was found in the collection on "{}".'
@@ -160,7 +160,7 @@ def test_where_there_is_no_evidence_the_report_says_so_and_invents_nothing(
     assert 'evidence was found in the collection on "Should xyzzy be plugh?".' in (
         markdown.read_text().replace("\\", "")
     )
-    assert call("validate", run, "--track", "ragtime26")[0] == 0
+    assert call("files", "validate", run, "--track", "ragtime26")[0] == 0
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -168,7 +168,7 @@ def test_a_negative_statement_is_accepted_by_each_track(track, indexes, asked, t
     run, requests = tmp_path / "run.jsonl", asked(NOTHING)
     command = ("report", indexes(TRACKS[track])[0], "--requests", requests, "--out", run)
     assert call(*command, "--track", track, "--team", "t", "--run-id", "r")[0] == 0
-    code, out, err = call("validate", run, "--track", track, "--topics", requests)
+    code, out, err = call("files", "validate", run, "--track", track, "--topics", requests)
     assert (code, err) == (0, "")
     assert "1 record" in out
 
@@ -374,7 +374,7 @@ def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
     assert shown["measures"]["sentence_precision"]["asked"] == 3
     assert any("council of a small town" in prompt for prompt in prompts)
     assert any("at most 900 characters" in prompt for prompt in prompts)
-    assert call("validate", run, "--track", "ragtime26")[0] == 0
+    assert call("files", "validate", run, "--track", "ragtime26")[0] == 0
 
 
 def read_by_writer(server: ChatServer) -> list[str]:
@@ -471,7 +471,9 @@ def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call
         code, out, _ = call(*command, "--llm", server.spec, "--plan", "--json")
         assert (code, len(server.asked())) == (0, 0)
         assert json.loads(out)["models"][0]["calls"] == 9
-        code, _, err = call(*command, "--llm", server.spec, "--out", run, "--budget-tokens", "1")
+        code, _, err = call(
+            *command, "--llm", server.spec, "--out", run, "--set", "budget-tokens=1"
+        )
         assert code == 3
         assert not server.asked()
         assert "budget" in err

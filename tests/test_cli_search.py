@@ -40,7 +40,7 @@ def test_hits_are_shown_with_stance_title_and_excerpt(index, capsys):
 
 
 def test_json_is_a_list_of_rows(index, capsys):
-    shown = printed(capsys, "search", index, "ban smoking", "-k", 2, "--json", "--mu", 10)
+    shown = printed(capsys, "search", index, "ban smoking", "-k", 2, "--json", "--set", "mu=10")
     rows = json.loads(shown.out)
     assert [row["rank"] for row in rows] == [1, 2]
     known = {"rank", "score", "id", "title", "stance", "text", "url", "source", "label", "why"}
@@ -80,7 +80,7 @@ def test_gibberish_is_said_to_match_nothing_where_vectors_find_something(tmp_pat
     shown = printed(capsys, "search", tmp_path / "i", "qwxz vbnm", "--json")
     assert len(json.loads(shown.out)) == 2
     assert shown.err.startswith("pnyx: warning: no word of the question is in the index; showing")
-    for more in ([], ["--model", "dense", "--feedback", "0"]):
+    for more in ([], ["--model", "dense", "--set", "feedback=0"]):
         assert printed(capsys, "search", tmp_path / "i", "brewed", *more).err == ""
 
 
@@ -127,10 +127,10 @@ def test_a_failing_run_leaves_nothing(index, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--mu", "-1"], "mu is -1, expected a number from"),
-        (["--k1", "1"], "model auto has no parameter 'k1', expected: mu"),
-        (["--model", "bm25", "--b", "2"], "b is 2, expected a number from 0 to 1"),
-        (["--model", "bm25", "--mu", "2"], "model bm25 has no parameter 'mu', expected: k1, b"),
+        (["--set", "mu=-1"], "mu is -1, expected a number from"),
+        (["--set", "k1=1"], "model auto has no parameter 'k1', expected: mu"),
+        (["--model", "bm25", "--set", "b=2"], "b is 2, expected a number from 0 to 1"),
+        (["--model", "bm25", "--set", "mu=2"], "model bm25 has no parameter 'mu', expected: k1, b"),
         (["-k", "0"], "0 is not in the range"),
         (["--tag", "x"], "requires --topics"),
         (["--out", "x"], "--topics and --out must be given together"),

@@ -1,6 +1,6 @@
 """`pnyx index` with topics and vectors and `pnyx search` with every combination of its stages.
 
-The index has ten documents; the one of 300,000 is in benchmarks/search/combinations.py.
+The index has ten documents; the one of 300,000 is in lab/search/combinations.py.
 """
 
 from __future__ import annotations
@@ -119,7 +119,17 @@ def test_one_side_comes_first(capsys, index, model, rerank):
 
 def test_a_model_is_told_the_side_and_then_ranks_for_it(capsys, index):
     with ChatServer() as server:
-        options = ("--rerank", "--stance", "pro", "--llm", server.spec, "--window", 4, "--step", 2)
+        options = (
+            "--rerank",
+            "--stance",
+            "pro",
+            "--llm",
+            server.spec,
+            "--set",
+            "window=4",
+            "--set",
+            "step=2",
+        )
         by_words = ("--model", "dirichlet")
         status, _, error = called(capsys, "search", index, QUESTION, *by_words, *options)
         assert status == 0
@@ -196,7 +206,7 @@ def test_what_a_model_does_not_answer_is_said_and_exit_status_3(capsys, index):
 
 NEEDS = [
     (("--model", "touche"), "has no clusters: pnyx index --update INDEX --clusters"),
-    (("--model", "touche", "--wc", "0"), "has no quality: pnyx index --update INDEX --quality"),
+    (("--model", "touche", "--set", "wc=0"), "has no quality: pnyx index --update INDEX --quality"),
     (("--model", "dense"), "has no vectors: pnyx index --update INDEX --vectors"),
     (("--model", "hybrid"), "has no vectors: pnyx index --update INDEX --vectors"),
 ]
@@ -213,38 +223,47 @@ def test_what_the_index_lacks_is_one_line_before_anything_is_asked(capsys, plain
 
 
 WRONG = [
-    (("--model", "touche", "--wc", "-1"), "wc is -1, expected a number from 0 to 1e+06"),
-    (("--model", "touche", "--wq", "nan"), "'nan' is not a finite number"),
-    (("--model", "touche", "--mu", "0"), "mu is 0, expected a number from"),
-    (("--wc", "1"), "model auto has no parameter 'wc', expected: mu"),
-    (("--model", "dense", "--mu", "1"), "model dense has no parameter 'mu', expected: none"),
-    (("--model", "hybrid", "--k1", "1"), "model hybrid has no parameter 'k1', expected: mu"),
-    (("--flat",), "model auto has no relevance score to fix at 1"),
-    (("--model", "dense", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
+    (("--model", "touche", "--set", "wc=-1"), "wc is -1, expected a number from 0 to 1e+06"),
+    (("--model", "touche", "--set", "wq=nan"), "'nan' is not a finite number"),
+    (("--model", "touche", "--set", "mu=0"), "mu is 0, expected a number from"),
+    (("--set", "wc=1"), "model auto has no parameter 'wc', expected: mu"),
+    (("--model", "dense", "--set", "mu=1"), "model dense has no parameter 'mu', expected: none"),
+    (("--model", "hybrid", "--set", "k1=1"), "model hybrid has no parameter 'k1', expected: mu"),
     (
-        ("--model", "dense", "--embedder", "http://127.0.0.1:9/v1#other"),
+        (
+            "--set",
+            "flat",
+        ),
+        "model auto has no relevance score to fix at 1",
+    ),
+    (
+        ("--model", "dense", "--set", "embedder=bert"),
+        "embedder: found 'bert', expected minilm-int8",
+    ),
+    (
+        ("--model", "dense", "--set", "embedder=http://127.0.0.1:9/v1#other"),
         "the index was embedded by minilm-int8, but the question would be by endpoint:other",
     ),
     (
-        ("--model", "touche", "--embedder", "http://127.0.0.1:9/v1#other"),
+        ("--model", "touche", "--set", "embedder=http://127.0.0.1:9/v1#other"),
         "the index's clusters were made with the embedder minilm-int8, not with endpoint:other",
     ),
-    (("--diversify", "mmr", "--lambda", "2"), "lambda is 2, expected a number from 0 to 1"),
+    (("--diversify", "mmr", "--set", "lambda=2"), "lambda is 2, expected a number from 0 to 1"),
     (("--stance", "pro", "--certainty", "2"), "certainty is 2, expected a number from 0.5 to 1"),
-    (("--lambda", ".5"), "--lambda requires --diversify mmr"),
-    (("--model", "bm25", "--fusion", "rrf"), "--fusion requires --model hybrid"),
+    (("--set", "lambda=.5"), "--set lambda requires --diversify mmr"),
+    (("--model", "bm25", "--set", "fusion=rrf"), "--set fusion requires --model hybrid"),
     (
-        ("--model", "hybrid", "--fusion", "rrf", "--dense-weight", ".3"),
-        "--dense-weight requires --model hybrid and",
+        ("--model", "hybrid", "--set", "fusion=rrf", "--set", "dense-weight=.3"),
+        "--set dense-weight requires --model hybrid and",
     ),
     (
-        ("--model", "bm25", "--embedder", "minilm-int8"),
-        "--embedder requires --model touche, dense or hybrid",
+        ("--model", "bm25", "--set", "embedder=minilm-int8"),
+        "--set embedder requires --model touche, dense or hybrid",
     ),
-    (("--window", "5"), "--window requires --rerank by --llm"),
-    (("--rerank", "--step", "5"), "--step requires --rerank with --llm"),
+    (("--set", "window=5"), "--set window requires --rerank by --llm"),
+    (("--rerank", "--set", "step=5"), "--set step requires --rerank with --llm"),
     (("--pointwise",), "--pointwise requires --rerank"),
-    (("--count", "5"), "--count requires --diversify perspectives"),
+    (("--set", "count=5"), "--set count requires --diversify perspectives"),
     (("--depth", "5"), "--depth requires --rerank, --threshold, --diversify or --stance"),
     (
         ("--llm", "http://127.0.0.1:9/v1#m"),
@@ -254,7 +273,7 @@ WRONG = [
     (("--perspectives", "x.jsonl"), "--perspectives requires --diversify perspectives"),
     (("--diversify", "perspectives", "--perspectives", "x.jsonl"), "x.jsonl: "),
     (
-        ("--rerank", "--llm", "http://127.0.0.1:9/v1#m", "--window", "3", "--step", "9"),
+        ("--rerank", "--llm", "http://127.0.0.1:9/v1#m", "--set", "window=3", "--set", "step=9"),
         "step is 9, expected 1 to the window, 3",
     ),
 ]
@@ -288,18 +307,21 @@ def test_auto_is_the_hybrid_where_there_are_vectors_and_dirichlet_where_not(
         assert (status, error) == (0, "")
         return json.loads(out)
 
-    hybrid = found(index, "--model", "hybrid", "--lexical", "dirichlet", "--fusion", "minmax",
-                   "--dense-weight", "0.7", "--feedback", "3", "--mu", "500")  # fmt: skip
-    auto = found(index, "--mu", "500")
-    assert auto == found(index, "--model", "auto", "--mu", "500")
+    values = ("lexical=dirichlet", "fusion=minmax", "dense-weight=0.7", "feedback=3", "mu=500")
+    settings = [word for value in values for word in ("--set", value)]
+    hybrid = found(index, "--model", "hybrid", *settings)
+    auto = found(index, "--set", "mu=500")
+    assert auto == found(index, "--model", "auto", "--set", "mu=500")
     # The hybrid's scores, of which the order shown is made.
     own = {hit["id"]: hit["why"]["parts"][0]["parts"][0]["raw"] for hit in auto}
     scores = {hit["id"]: hit["score"] for hit in hybrid}
     shared = own.keys() & scores.keys()
     assert shared
     assert {name: own[name] for name in shared} == {name: scores[name] for name in shared}
-    assert found(plain, "--mu", "500") == found(plain, "--model", "dirichlet", "--mu", "500")
-    assert hybrid != found(index, "--model", "dirichlet", "--mu", "500")
+    assert found(plain, "--set", "mu=500") == found(
+        plain, "--model", "dirichlet", "--set", "mu=500"
+    )
+    assert hybrid != found(index, "--model", "dirichlet", "--set", "mu=500")
     topics, run = tmp_path / "topics.jsonl", tmp_path / "a.run"
     topics.write_text(json.dumps({"id": "1", "question": QUESTION}) + "\n")
     for folder, tag in ((index, "hybrid"), (plain, "dirichlet")):
@@ -326,14 +348,14 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
         assert called(capsys, "index", corpus, "--out", own, "--embedder", server.spec)[0] == 0
         error = called(capsys, "search", own, QUESTION)[2]
         assert "ranked by dirichlet, without the index's vectors: they are by endpoint:" in error
-        assert error.endswith("name it with --embedder\n")
+        assert error.endswith("name it with --set embedder=SPEC\n")
         status, out, error = called(
-            capsys, "search", own, QUESTION, "--embedder", server.spec, "--json"
+            capsys, "search", own, QUESTION, "--set", f"embedder={server.spec}", "--json"
         )
         assert (status, error) == (0, "")
         assert len(json.loads(out)) == 8
     status, _, error = called(
-        capsys, "search", index, QUESTION, "--embedder", "http://127.0.0.1:9/v1#x"
+        capsys, "search", index, QUESTION, "--set", "embedder=http://127.0.0.1:9/v1#x"
     )
     assert status == 2
     assert "the index was embedded by minilm-int8" in error
@@ -417,7 +439,7 @@ def test_an_index_grows_by_its_own_embedder_only(capsys, tmp_path):
         (("--quality", "--space", "dual"), "--space requires --clusters"),
         (("--quality", "--embedder", "minilm-int8"), "--embedder requires --clusters, --assign"),
         (("--vectors", "--words-only"), "--words-only requires --out or --add"),
-        (("--vectors", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
+        (("--vectors", "--embedder", "bert"), "embedder: found 'bert', expected minilm-int8"),
         (("--clusters", "--cluster-count", "99"), "k is 99, expected at most 10 (distinct texts)"),
     ],
 )
@@ -435,7 +457,17 @@ def test_the_dual_space_and_the_graph_are_options(capsys, tmp_path):
     assert (status, error.count("\n")) == (0, 5)
     assert "a graph of 10 vectors" in error
     status, out, _ = called(
-        capsys, "search", folder, QUESTION, "--model", "touche", "--wq", 0, "--flat", "--json"
+        capsys,
+        "search",
+        folder,
+        QUESTION,
+        "--model",
+        "touche",
+        "--set",
+        "wq=0",
+        "--set",
+        "flat",
+        "--json",
     )
     assert (status, len(json.loads(out))) == (0, 10)
 
@@ -444,7 +476,7 @@ def test_the_dual_space_and_the_graph_are_options(capsys, tmp_path):
 
 
 def test_argue_searches_by_the_same_pipeline(capsys, index):
-    options = ("--model", "hybrid", "--lexical", "touche", "--diversify", "mmr", "--json")
+    options = ("--model", "hybrid", "--set", "lexical=touche", "--diversify", "mmr", "--json")
     status, out, _ = called(capsys, "argue", index, QUESTION, *options)
     assert status == 0
     search = json.loads(out)["settings"]["search"]

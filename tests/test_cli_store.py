@@ -14,6 +14,7 @@ from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 call = caller("store")
+merge = caller("files", "merge")
 
 
 def fill(path, texts, reply="yes", model="m\x1b[2J"):
@@ -56,7 +57,7 @@ def test_a_store_that_is_not_there(tmp_path, call):
     assert not missing.exists()
 
 
-def test_export_and_merge(store, tmp_path, call, monkeypatch):
+def test_export_and_merge(store, tmp_path, call, merge, monkeypatch):
     code, out, err = call("export")
     assert (code, err) == (0, "pnyx: 2 replies exported\n")
     assert len(out.splitlines()) == 2
@@ -66,28 +67,28 @@ def test_export_and_merge(store, tmp_path, call, monkeypatch):
         json.dumps({"out": str(file), "replies": 2}) + "\n",
     )
     other = fill(tmp_path / "o.sqlite", ["b"], reply="no")
-    code, printed, _ = call("merge", file, "--store", other)
+    code, printed, _ = merge(file, "--out", other)
     assert code == 0
     assert printed == (
         f"{file}: 2 replies, 1 added, 0 present already, 1 differ from the store's reply, "
         "which is kept\n"
     )
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(out.encode())))
-    code, printed, _ = call("merge", "-", file, "--store", tmp_path / "new.sqlite", "--json")
+    code, printed, _ = merge("-", file, "--out", tmp_path / "new.sqlite", "--json")
     merged = json.loads(printed)
     assert (merged["added"], merged["present"], merged["conflicts"]) == (2, 2, 0)
     assert [source["added"] for source in merged["sources"]] == [2, 0]
 
 
-def test_a_bad_line_is_one_line(store, tmp_path, call):
+def test_a_bad_line_is_one_line(store, tmp_path, merge):
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"key": "\x1b"}\n')
-    code, out, err = call("merge", bad)
+    code, out, err = merge(bad)
     assert (code, out) == (2, "")
     assert err.startswith(f"pnyx: {bad}:1: ")
     assert err.count("\n") == 1
-    assert call("merge", store)[2] == f"pnyx: {store}: a store cannot be merged into itself\n"
-    assert call("merge")[0] == 2
+    assert merge(store)[2] == f"pnyx: {store}: a store cannot be merged into itself\n"
+    assert merge()[0] == 2
 
 
 def test_gc(store, call):
@@ -112,9 +113,14 @@ def test_gc_wants_a_criterion(argv, store, call):
     assert json.loads(call("stats", "--json")[1])["replies"] == 2
 
 
-@pytest.mark.parametrize("verb", ["stats", "gc", "export", "merge"])
+@pytest.mark.parametrize("verb", ["stats", "gc", "export"])
 def test_help_shows_an_example(verb, call):
     code, out, _ = call(verb, "--help")
     assert code == 0
     assert f"pnyx store {verb}" in out
     assert "--json" in out
+
+
+def test_what_was_store_merge_says_what_to_use(store, call, merge):
+    assert "merge was removed: use pnyx files merge OTHER... --out STORE" in call("merge", "x")[2]
+    assert "--store was removed: use --out" in merge(store, "--store", "s.sqlite")[2]

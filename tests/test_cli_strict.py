@@ -88,8 +88,8 @@ def test_a_campaign_from_reports_to_a_leaderboard_with_its_record(campaign, call
     )
     assert second["topics"] == {"asked": 2, "missing": ["2"]}
     assert record["interval"].items() >= {"draws": 1000, "seed": 0}.items()
-    assert call("repeat", "board.txt.manifest.json")[0] == 0
-    assert call("repeat", "R")[0] == 0
+    assert call("files", "repeat", "board.txt.manifest.json")[0] == 0
+    assert call("files", "repeat", "R")[0] == 0
 
 
 def test_no_text_is_written_unless_it_may_be(campaign, call):
@@ -105,7 +105,7 @@ def test_no_text_is_written_unless_it_may_be(campaign, call):
         call("measure", "report", folder, "--strict", "--leaderboard", f"{folder}.txt")
         boards.append(cells_of(f"{folder}.txt"))
     assert boards[0] == boards[1]
-    assert call("repeat", "shown")[:2] == (0, "shown: the same bytes (2 files)\n")
+    assert call("files", "repeat", "shown")[:2] == (0, "shown: the same bytes (2 files)\n")
 
 
 def test_a_leaderboard_below_the_coverage_is_refused_and_what_is_unscored_is_no_zero(
@@ -117,7 +117,7 @@ def test_a_leaderboard_below_the_coverage_is_refused_and_what_is_unscored_is_no_
     for name in attests:
         labels.pop(name)  # one of two sentences has no verdict
     write_rows("labels.jsonl", [{"id": name, "value": value} for name, value in labels.items()])
-    arguments = ("judge", "report", *campaign, *COLLECTION, "--labels", "labels.jsonl", "--strict")
+    arguments = ("judge", "report", *campaign, *COLLECTION, "--judge", "labels.jsonl", "--strict")
     assert call(*arguments, "--out", "R")[0] == 3
     measure = ("measure", "report", "R", "--strict", "--leaderboard", "board.txt")
     status, out, said = call(*measure)
@@ -233,7 +233,7 @@ def test_reports_held_against_nuggets_by_the_rules_of_a_campaign(campaign, call)
     ids = [row["id"] for row in rows_of("known/answers.jsonl")]
     values = zip(ids, (True, True, False, True), strict=True)  # the empty report is not asked about
     write_rows("labels.jsonl", [{"id": name, "value": value} for name, value in values])
-    reports = (*reports, "--labels", "labels.jsonl")
+    reports = (*reports, "--judge", "labels.jsonl")
     assert call("nuggets", "assign", *reports, "--strict", "--out", "R")[0] == 0
     assert "Halden" not in Path("R/reports.jsonl").read_text()
     measure = ("measure", "report", "R", "--strict", "--measure", "strict_all_score")
@@ -245,7 +245,11 @@ def test_reports_held_against_nuggets_by_the_rules_of_a_campaign(campaign, call)
     cells = cells_of("board.txt")
     assert {key: cells[*key, name] for key in expected} == expected
     assert (cells["a", "all", name], cells["b", "all", name]) == (0.5, 0.25)
-    assert call("repeat", "R")[0] == call("repeat", "board.txt.manifest.json")[0] == 0
+    assert (
+        call("files", "repeat", "R")[0]
+        == call("files", "repeat", "board.txt.manifest.json")[0]
+        == 0
+    )
     assert "is not defined" in call("measure", "report", "R", "--strict", "--leaderboard", "x")[2]
     (_, b) = json.loads(call("measure", "report", "R", "--json")[1])["runs"]
     known = {name for name, measured in b["measures"].items() if measured["value"] is not None}

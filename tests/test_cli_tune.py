@@ -1,4 +1,4 @@
-"""`pnyx tune`: choices that can be worked out by hand, and what is said of their worth."""
+"""`pnyx search tune`: choices that can be worked out by hand, and what is said of their worth."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _files(folder, relevant):
 
 
 def _tuned(capsys, *arguments):
-    status, out, error = called(capsys, "tune", *arguments, "--json")
+    status, out, error = called(capsys, "search", "tune", *arguments, "--json")
     assert status == 0, error
     return json.loads(out)
 
@@ -57,7 +57,7 @@ def test_the_best_value_is_found_and_of_equal_ones_the_nearest_to_the_default(
     assert values == {0.0: 0.8, 0.25: 0.8, 0.5: 0.2, 0.75: 0.2}
     assert found["best"]["parameters"] == {"k1": 1.2, "b": 0.25}
     assert found["default"]["value"] == 0.2
-    assert found["options"] == ["--model", "bm25", "--k1", "1.2", "--b", "0.25"]
+    assert found["options"] == ["--model", "bm25", "--set", "k1=1.2", "--set", "b=0.25"]
     # Each fold has two topics, so in all others the long documents are the more.
     cross = found["cross_validation"]
     assert [fold["parameters"]["b"] for fold in cross["folds"]] == [0.25] * 5
@@ -99,7 +99,7 @@ def test_searching_with_the_printed_options_gives_the_printed_mean(capsys, index
     files = _files(tmp_path, [LONG] * 8 + [SHORT] * 2)
     for more in ((), ("--try", "k1=0.5,3", "--try", "b")):
         model = ("--model", "bm25", "--measure", "nDCG@1", *more)
-        status, out, error = called(capsys, "tune", index, *files, *model)
+        status, out, error = called(capsys, "search", "tune", index, *files, *model)
         assert (status, error) == (0, "")
         options = out.splitlines()[-1].removeprefix("use: ").split()
         run = tmp_path / "tuned.run"
@@ -131,7 +131,7 @@ def test_a_hybrids_weight_is_chosen_beside_its_lexical_parameters(capsys, tmp_pa
     assert list(means.values()) != [means[0.6]] * 11
     assert all(means[a] <= means[b] + 1e-9 for a, b in itertools.pairwise(sorted(means)))
     assert found["best"]["parameters"]["dense_weight"] >= 0.6
-    fused = _tuned(capsys, tmp_path / "i", *files, "--model", "hybrid", "--fusion", "rrf")
+    fused = _tuned(capsys, tmp_path / "i", *files, "--model", "hybrid", "--set", "fusion=rrf")
     assert set(fused["best"]["parameters"]) == {"mu"}
 
 
@@ -139,7 +139,7 @@ def test_the_report_has_the_curve_and_both_means(capsys, index, tmp_path, monkey
     monkeypatch.setenv("COLUMNS", "300")
     files = _files(tmp_path, [LONG] * 8 + [SHORT] * 2)
     plot = tmp_path / "tuned.svg"
-    status, out, error = called(capsys, "tune", index, *files, *B, "--plot", plot)
+    status, out, error = called(capsys, "search", "tune", index, *files, *B, "--plot", plot)
     assert (status, error) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith("tune: bm25, 4 settings, 10 topics of ")
@@ -152,8 +152,8 @@ def test_the_report_has_the_curve_and_both_means(capsys, index, tmp_path, monkey
         x.startswith("chosen on the other folds (5; the same setting in all)") for x in lines
     )
     assert any(x.startswith("less the default's 0.200: +0.600 ") for x in lines)
-    assert lines[-1] == "use: --model bm25 --k1 1.2 --b 0.25"
-    assert called(capsys, "tune", index, *files, *B)[1] == out
+    assert lines[-1] == "use: --model bm25 --set k1=1.2 --set b=0.25"
+    assert called(capsys, "search", "tune", index, *files, *B)[1] == out
     picture = ElementTree.parse(plot).getroot()
     assert {"0", "0.25", "0.5", "0.75"} <= {e.text for e in picture.iter() if e.text}
     assert len(list(picture.iter("{http://www.w3.org/2000/svg}circle"))) == 1
@@ -165,7 +165,7 @@ def test_topics_without_qrels_and_qrels_without_topics_are_said(capsys, index, t
         stream.write(json.dumps({"id": "new", "question": "topic7"}) + "\n")
     with files[3].open("a") as stream:
         stream.write("gone 0 long7 1\n")
-    status, _, error = called(capsys, "tune", index, *files, *B)
+    status, _, error = called(capsys, "search", "tune", index, *files, *B)
     assert status == 0
     assert "pnyx: 1 topic (new) without qrels, left out" in error
     assert "pnyx: 1 topic (gone) of the qrels not among the topics, left out" in error
@@ -183,7 +183,7 @@ def test_a_measure_that_is_not_defined_for_a_topic_leaves_it_out(
 
     monkeypatch.setattr(RunScorer, "score", undefined)
     files = _files(tmp_path, [LONG] * 6)
-    status, out, error = called(capsys, "tune", index, *files, *B, "--json")
+    status, out, error = called(capsys, "search", "tune", index, *files, *B, "--json")
     assert status == 3
     assert "pnyx: P@1 is not defined for 1 topic (t5), left out" in error
     assert json.loads(out)["topics"]["measured"] == json.loads(out)["best"]["scored"] == 5
@@ -199,10 +199,10 @@ WRONG = [
     (("--model", "bm25", "--try", "k1=nan"), "k1 is nan, expected a number from 0 to 1e+06"),
     (("--model", "touche", "--try", "wc=-1"), "wc is -1, expected a number from 0 to 1e+06"),
     (("--model", "hybrid", "--try", "dense-weight=2"), "weight of the dense ranking is 2"),
-    (("--model", "hybrid", "--fusion", "rrf", "--try", "dense-weight"), "no parameter 'dense_w"),
-    (("--model", "bm25", "--lexical", "bm25"), "--lexical requires --model hybrid"),
-    (("--model", "bm25", "--embedder", "minilm-int8"), "--embedder requires --model touche or"),
-    (("--model", "bm25", "--flat"), "model bm25 has no relevance score to fix at 1"),
+    (("--model", "hybrid", "--set", "fusion=rrf", "--try", "dense-weight"), "no parameter 'dense"),
+    (("--model", "bm25", "--set", "lexical=bm25"), "--set lexical requires --model hybrid"),
+    (("--model", "bm25", "--set", "embedder=minilm-int8"), "embedder requires --model touche"),
+    (("--model", "bm25", "--set", "flat"), "model bm25 has no relevance score to fix at 1"),
     (("--model", "bm25", "--folds", "11"), "only 10 topics have judgements"),
     (("--model", "bm25", "--folds", "1"), "Invalid value for '--folds'"),
     (("--model", "bm25", "--measure", "nDCG@0"), "--measure nDCG@0: cutoff 0, expected 1 to"),
@@ -221,7 +221,7 @@ WRONG = [
 @pytest.mark.parametrize(("options", "said"), WRONG, ids=lambda value: str(value)[:40])
 def test_a_wrong_option_is_one_line(capsys, index, tmp_path, options, said):
     files = _files(tmp_path, [LONG] * 10)
-    status, out, error = called(capsys, "tune", index, *files, *options)
+    status, out, error = called(capsys, "search", "tune", index, *files, *options)
     assert (status, out) == (2, "")
     assert said in error
     assert error.count("\n") == 1
@@ -230,6 +230,6 @@ def test_a_wrong_option_is_one_line(capsys, index, tmp_path, options, said):
 def test_other_topics_than_those_of_the_qrels_are_one_line(capsys, index, tmp_path):
     files = _files(tmp_path, [LONG] * 3)
     files[3].write_text("other 0 long0 1\n")
-    status, _, error = called(capsys, "tune", index, *files, *B)
+    status, _, error = called(capsys, "search", "tune", index, *files, *B)
     assert (status, error.count("\n")) == (2, 1)
     assert "no topic has judgements" in error

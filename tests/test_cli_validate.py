@@ -1,4 +1,4 @@
-"""`pnyx validate` as it is called: output lines and exit status."""
+"""`pnyx files validate` as it is called: output lines and exit status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from command import caller
 from pnyx.formats.recognition import all_formats
 
-call = caller("validate")
+call = caller("files", "validate")
 
 FORMATS = all_formats()  # those of plugins, too
 

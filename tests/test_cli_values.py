@@ -12,7 +12,8 @@ import pytest
 from chat_server import ChatServer
 from command import run
 from pnyx.cli import COMMANDS, app
-from pnyx.cli.params import Number, NumberRange, Raw, Text
+from pnyx.cli.param_types import Number, NumberRange, Raw, Text
+from pnyx.cli.settings import SettingOption
 from pnyx.core.errors import InputError
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.addresses import is_address, shown_address
@@ -68,14 +69,23 @@ def test_all_numbers_are_of_the_kinds_that_refuse_what_is_none():
 def test_no_number_is_nan_or_infinite(own_place, capfd):
     for words, parameter in parameters((Number, NumberRange)):
         for value in ("nan", "NaN", "inf", "-inf", "1e400", "-1e400", "Infinity"):
-            said = refused(capfd, *words.split(), f"{parameter.opts[-1]}={value}")
-            assert parameter.opts[-1] in said, (words, value, said)
+            said = refused(capfd, *words.split(), *_words(parameter, value))
+            assert _words(parameter, "")[-1].rstrip("=") in said, (words, value, said)
     for words, option in (
         ("annotate apply --all --out o", "--thresholds"),
-        ("measure thresholds x --labels l", "--at"),
+        ("measure x --thresholds --labels l", "--at"),
     ):
         for value in ("nan", "0.3,nan", "inf", "1e400"):
             refused(capfd, *words.split(), option, value)
+
+
+def _words(parameter, *values):
+    """Return the words of the command line that give an option or a setting its values."""
+    if isinstance(parameter, SettingOption):
+        return ["--set", f"{parameter.setting}={values[0]}"]
+    if len(values) == 1 and parameter.opts[-1].startswith("--"):
+        return [f"{parameter.opts[-1]}={values[0]}"]
+    return [parameter.opts[-1], *values]
 
 
 def _field(parameter):
@@ -87,7 +97,7 @@ def test_text_that_is_not_utf_8_is_refused(own_place, capfd):
     texts = parameters((Text,))
     assert {"tag", "columns", "definition", "embedder"} <= {_field(p) for _, p in texts}
     for words, parameter in texts:
-        given = [parameter.opts[-1], *[NO_UTF8] * parameter.nargs]
+        given = _words(parameter, *[NO_UTF8] * parameter.nargs)
         assert "expected text in UTF-8" in refused(capfd, *words.split(), *given), words
 
 
@@ -102,8 +112,8 @@ def test_files_whose_names_are_not_utf_8_are_read_and_written(own_place, capfd):
     Path(NO_UTF8).write_text(json.dumps(document) + "\n")
     Path("items.jsonl").write_text(json.dumps({**document, "statement": "Cheap."}) + "\n")
     for arguments in (
-        ("validate", NO_UTF8),
-        ("convert", NO_UTF8, "--to", "jsonl", "--out", f"{NO_UTF8}.out"),
+        ("files", "validate", NO_UTF8),
+        ("files", "convert", NO_UTF8, "--to", "jsonl", "--out", f"{NO_UTF8}.out"),
         ("index", NO_UTF8, "--out", f"{NO_UTF8}.index"),
         ("search", f"{NO_UTF8}.index", "fares"),
         ("search", f"{NO_UTF8}.index", f"fares {NO_UTF8}", "--json"),
@@ -114,8 +124,8 @@ def test_files_whose_names_are_not_utf_8_are_read_and_written(own_place, capfd):
     refused(capfd, "argue", f"{NO_UTF8}.index", f"Fares {NO_UTF8}?", "--html", "h.html")
     assert not Path("h.html").exists()
     refused(capfd, "judge", "support", f"no{NO_UTF8}", "--out", "o")
-    refused(capfd, "judge", "support", NO_UTF8, "--llm", f"openai:{NO_UTF8}", "--out", "o")
-    refused(capfd, "judge", "support", NO_UTF8, "--llm", f"http://h/v1#{NO_UTF8}", "--out", "o")
+    refused(capfd, "judge", "support", NO_UTF8, "--judge", f"openai:{NO_UTF8}", "--out", "o")
+    refused(capfd, "judge", "support", NO_UTF8, "--judge", f"http://h/v1#{NO_UTF8}", "--out", "o")
 
 
 # --- addresses
@@ -141,10 +151,10 @@ def test_an_address_that_cannot_be_asked_is_one_line_that_tells_no_secret(
     Path("i.jsonl").write_text('{"id": "1", "text": "Fares fell.", "statement": "Cheap."}\n')
     Path("q.md").write_text("# Is tea good?\n")
     assert not is_address(address)
-    web = "corpus web q.md --out web --search serper --contact a@b.org --search-url".split()
+    web = "files web q.md --out web --search serper --contact a@b.org --search-url".split()
     for arguments in (
-        ["judge", "support", "i.jsonl", "--llm", f"{address}#m", "--out", "o"],
-        ["judge", "support", "i.jsonl", "--llm", f"{address}#m", "--plan"],
+        ["judge", "support", "i.jsonl", "--judge", f"{address}#m", "--out", "o"],
+        ["judge", "support", "i.jsonl", "--judge", f"{address}#m", "--plan"],
         ["index", "i.jsonl", "--out", "i.index", "--vectors", "--embedder", f"{address}#m"],
         [*web, address],
     ):
@@ -174,7 +184,7 @@ def test_a_query_behind_the_model_is_refused_and_not_shown(own_place, capfd, whe
     Path("i.jsonl").write_text('{"id": "1", "text": "Fares fell.", "statement": "Cheap."}\n')
     with ChatServer() as server:
         spec = f"{server.url}{where}"
-        said = refused(capfd, "judge", "support", "i.jsonl", "--llm", spec, "--out", "o")
+        said = refused(capfd, "judge", "support", "i.jsonl", "--judge", spec, "--out", "o")
     assert SECRET not in said
     assert not server.asked()
 

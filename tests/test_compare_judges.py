@@ -1,4 +1,4 @@
-"""Which judge to take: `pnyx compare judges` over folders that `pnyx judge` wrote."""
+"""Which judge to take: `pnyx check` over several folders that `pnyx judge` wrote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from command import called, refuser, rows_of, run, write_rows
 from planted_judges import verdict
 from pnyx.stats.intervals import PairedShares, paired_shares
 
-refused = refuser("compare", "judges")
+refused = refuser("check")
 COUNT = 120
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -38,8 +38,8 @@ def judged(folder: Path, name: str, reply, *more: str) -> Path:
     path = write_rows(folder / "items.jsonl", items)
     with ChatServer(reply=reply) as server:
         llm = server.spec.replace("#test", f"#{name}")
-        code = run("judge", "support", path, "--llm", llm, "--out", folder / name,
-                   "--probability", "ask", *more)  # fmt: skip
+        code = run("judge", "support", path, "--judge", llm, "--out", folder / name,
+                   "--set", "probability=ask", *more)  # fmt: skip
         assert code in (0, 3)
     return folder / name
 
@@ -63,7 +63,7 @@ def test_a_judge_that_scored_nothing_has_no_figure_and_is_not_taken(tmp_path, la
     rows = [row | {"value": None, "probability": None, "unscored": "timeout"}
             for row in rows_of(good)]  # fmt: skip
     none, too = (write_rows(tmp_path / f"{name}.jsonl", rows) for name in ("none", "too"))
-    code, out, err = called(capsys, "compare", "judges", none, good, "--labels", labels, "--json")
+    code, out, err = called(capsys, "check", none, good, "--labels", labels, "--json")
     row = json.loads(out)
     assert (code, row["baseline"]) == (3, "good")
     assert row["choice"] in (None, "good")
@@ -71,7 +71,7 @@ def test_a_judge_that_scored_nothing_has_no_figure_and_is_not_taken(tmp_path, la
     assert {figure["value"] for figure in figures.values()} == {None}
     assert f"{COUNT} of {COUNT} unscored" in err
     bad = judged(tmp_path, "bad", wrong_on(*range(COUNT)))
-    found = called(capsys, "compare", "judges", none, bad, "--labels", labels, "--json")
+    found = called(capsys, "check", none, bad, "--labels", labels, "--json")
     assert json.loads(found[1])["baseline"] == "bad"
     Path(good, "manifest.json").write_text('{"counts": {"asked": 12}}')
     assert "good: holds a damaged manifest" in refused(capsys, none, good, "--labels", labels)
@@ -84,7 +84,7 @@ def test_the_cheapest_that_is_good_enough_and_a_cascade(tmp_path, labels, capsys
     cheap = judged(tmp_path, "cheap", wrong_on(*range(40), unsure=40))
     fair = judged(tmp_path, "fair", wrong_on(7))
     priced = prices(tmp_path, dear=10, cheap=0.1, fair=2)
-    code, out, _ = called(capsys, "compare", "judges", dear, cheap, fair, "--labels", labels,
+    code, out, _ = called(capsys, "check", dear, cheap, fair, "--labels", labels,
                             "--prices", priced, "--margin", "0.12", "--json")  # fmt: skip
     row = json.loads(out)
     assert (code, row["baseline"], row["items"]) == (0, "dear", COUNT)
@@ -96,11 +96,11 @@ def test_the_cheapest_that_is_good_enough_and_a_cascade(tmp_path, labels, capsys
     shown = {c["run"]: c["conclusion"] for c in row["comparisons"]}
     assert shown["cheap"] == "lower"
     assert shown["fair"] in ("equivalent", "not lower")
-    code, out, _ = called(capsys, "compare", "judges", dear, fair, "--labels", labels,
+    code, out, _ = called(capsys, "check", dear, fair, "--labels", labels,
                           "--prices", priced, "--margin", "0.1")  # fmt: skip
     assert "take fair: the cheapest that is good enough, by dollars" in " ".join(out.split())
     # The cheap judge is sure of 80 and right in all: it keeps those, the dear one does the rest.
-    code, out, _ = called(capsys, "compare", "judges", dear, cheap, "--labels", labels,
+    code, out, _ = called(capsys, "check", dear, cheap, "--labels", labels,
                           "--prices", priced, "--margin", "0.12", "--json")  # fmt: skip
     row = json.loads(out)
     cascade = row["cascade"]
@@ -119,7 +119,7 @@ def test_nothing_is_good_enough_by_few_labels(tmp_path, capsys):
     )
     dear, fair = judged(tmp_path, "dear", wrong_on()), judged(tmp_path, "fair", wrong_on(7))
     priced = prices(tmp_path, dear=10, fair=2)
-    code, out, _ = called(capsys, "compare", "judges", dear, fair, "--labels", few,
+    code, out, _ = called(capsys, "check", dear, fair, "--labels", few,
                           "--prices", priced)  # fmt: skip
     assert code == 0
     assert "take dear: no cheaper judge is shown to be good enough" in " ".join(out.split())
@@ -128,18 +128,18 @@ def test_nothing_is_good_enough_by_few_labels(tmp_path, capsys):
 @pytest.mark.all
 def test_costs_that_are_not_known_are_not_zero(tmp_path, labels, capsys):
     dear, other = judged(tmp_path, "dear", wrong_on()), judged(tmp_path, "other", wrong_on())
-    _, out, err = called(capsys, "compare", "judges", dear, other, "--labels", labels,
+    _, out, err = called(capsys, "check", dear, other, "--labels", labels,
                             "--margin", "0.1", "--json")  # fmt: skip
     row = json.loads(out)
     assert [one["usd"] for one in row["judges"]] == [None, None]
     assert row["choice"] is None
     assert "dear: its dollars are not known (no price" in err
-    _, out, err = called(capsys, "compare", "judges", dear, other, "--labels", labels,
-                            "--margin", "0.1", "--by", "seconds", "--json")  # fmt: skip
+    _, out, err = called(capsys, "check", dear, other, "--labels", labels,
+                            "--margin", "0.1", "--minimize", "seconds", "--json")  # fmt: skip
     assert json.loads(out)["choice"] in ("dear", "other")
     # Asked again, all replies come from the store: that says nothing of what an answer takes.
     judged(tmp_path, "other", wrong_on())
-    _, out, _ = called(capsys, "compare", "judges", dear, other, "--labels", labels, "--json")
+    _, out, _ = called(capsys, "check", dear, other, "--labels", labels, "--json")
     assert json.loads(out)["judges"][1]["seconds"] is None
 
 
@@ -147,7 +147,7 @@ def test_costs_that_are_not_known_are_not_zero(tmp_path, labels, capsys):
 def test_unscored_answers_are_counted_and_compared_on_what_both_scored(tmp_path, labels, capsys):
     dear = judged(tmp_path, "dear", wrong_on())
     mute = judged(tmp_path, "mute", lambda p: "?" if "NUMBER004" in p else wrong_on()(p))
-    code, out, err = called(capsys, "compare", "judges", dear, mute, "--labels", labels)
+    code, out, err = called(capsys, "check", dear, mute, "--labels", labels)
     assert code == 3
     assert "mute: 1 of 120 unscored" in err
     assert "119 of 120" in out
@@ -172,7 +172,7 @@ def test_the_page_shows_what_the_command_line_and_json_say(tmp_path, labels, cap
     dear, cheap = (judged(tmp_path, name, wrong_on(*wrong, unsure=40)) for name, wrong in
                    (("dear", ()), ("cheap", range(40))))  # fmt: skip
     hostile = judged(tmp_path, "fair", wrong_on(7)).rename(tmp_path / "<img src=x onerror=y>")
-    comparing = ("compare", "judges", dear, cheap, hostile, "--labels", labels, "--margin", "0.12",
+    comparing = ("check", dear, cheap, hostile, "--labels", labels, "--margin", "0.12",
                  "--prices", prices(tmp_path, dear=10, cheap=0.1, fair=2))  # fmt: skip
     code, out, _ = called(capsys, *comparing, "--html", tmp_path / "page.html", "--json")
     row = json.loads(out)
@@ -213,7 +213,7 @@ def test_a_card_tells_its_trials(tmp_path, labels, capsys):
                        {**trial, "trial": "order", "outcome": "failed"}]}  # fmt: skip
     path = tmp_path / "card.json"
     path.write_text(json.dumps(card))
-    _, out, _ = called(capsys, "compare", "judges", dear, fair, "--labels", labels,
+    _, out, _ = called(capsys, "check", dear, fair, "--labels", labels,
                        "--card", path, "--json")  # fmt: skip
     trials = [one["trials"] for one in json.loads(out)["judges"]]
     assert trials == [{"noise": "passed", "order": "failed"}, {}]
@@ -222,7 +222,18 @@ def test_a_card_tells_its_trials(tmp_path, labels, capsys):
 def test_bad_choices_are_one_line(tmp_path, labels, capsys):
     dear = judged(tmp_path, "dear", wrong_on())
     capsys.readouterr()
-    assert "two judges or more" in refused(capsys, dear, "--labels", labels)
+    assert "has no effect with one table" in refused(
+        capsys, dear, "--labels", labels, "--minimize", "seconds"
+    )
+    assert "require one --labels FILE" in refused(capsys, dear, labels)
+    for option in ("--bar", "kappa=0.6"), ("--judge", "j"), ("--plan", "--half-width", "0.1"):
+        said = refused(capsys, dear, labels, "--labels", labels, *option)
+        assert f"{option[0]} has no effect with several results" in said
+    before = Path(dear, "answers.jsonl").read_bytes()
+    said = refused(capsys, dear, labels, "--labels", labels, "--out", dear / "answers.jsonl")
+    assert "--out names the same file as TABLE 1" in said
+    assert Path(dear, "answers.jsonl").read_bytes() == before
+    assert "use pnyx check RESULTS RESULTS" in refuser("compare", "judges")(capsys, dear, dear)
     assert "given twice" in refused(capsys, dear, dear, "--labels", labels)
     other = write_rows(tmp_path / "other.jsonl", [
         {"id": f"j{n}", "task": "support", "value": True, "unscored": None, "judge": "j",

@@ -57,9 +57,10 @@ from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.forms import FORMS, form_of
 from pnyx.judging.forms.base import FormCall
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.nuggets import NuggetJudge
 from pnyx.judging.llm.prompts import load_prompt, prompt_names
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.llm.structured_replies import schema_of, validated
 from pnyx.judging.llm.templates import _environment
 from pnyx.judging.lookup import HumanLabels, Lookup
@@ -781,7 +782,7 @@ def test_the_command_line_offers_every_model_style_and_task():
         assert _choices(verb, "model") == list(SCORINGS)
         assert _choices(verb, "lexical") == list(LEXICAL)
         assert _choices(verb, "fusion") == list(FUSIONS)
-    assert _choices("argue", "style") == _choices("convert", "style") == list(CITATION_STYLES)
+    assert _choices("argue", "style") == _choices("files convert", "style") == list(CITATION_STYLES)
     assert _choices("judge", "task") == list(TASKS)
     assert _choices("argue", "stance") == [*SIDES, "both"]
 
@@ -826,7 +827,8 @@ def test_the_command_lines_defaults_are_those_of_python():
 
 
 def _parameter(verb: str, name: str) -> Any:
-    command = room_commands()[verb].load()
+    group, _, word = verb.rpartition(" ")
+    command = room_commands(group)[word].load()
     return next(p for p in command.params if p.name.rpartition("__")[2] == name)
 
 

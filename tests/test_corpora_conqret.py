@@ -69,26 +69,30 @@ def folder(tmp_path):
 
 
 def test_the_miniature_as_other_formats(folder, call):
-    code, out, err = call("convert", folder / "train_qrels.csv", "--to", "qrels", "-o", "-")
+    code, out, err = call(
+        "files", "convert", folder / "train_qrels.csv", "--to", "qrels", "-o", "-"
+    )
     assert (code, err) == (0, "pnyx: warning: 1 row that repeats another was left out\n")
     assert out == "1 pro 11 1\n1 pro 12 1\n1 con 12 1\n1 0 21 0\n2 pro 21 1\n2 0 11 0\n"
-    assert call("convert", folder / "train_queries.csv", "--to", "topics-tsv", "-o", "-")[1] == (
-        "1\tShould Dogs Be Allowed in Libraries\n2\tIs Tea Healthy\n3\tIs Rain Wet\n"
-    )
+    assert call("files", "convert", folder / "train_queries.csv", "--to", "topics-tsv", "-o", "-")[
+        1
+    ] == ("1\tShould Dogs Be Allowed in Libraries\n2\tIs Tea Healthy\n3\tIs Rain Wet\n")
     pages = folder / "procon_train_public.jsonl"
-    code, out, _ = call("convert", pages, "--to", "arguments", "-o", "-")
+    code, out, _ = call("files", "convert", pages, "--to", "arguments", "-o", "-")
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["id"] for row in rows] == ["library-dogs-pro-1", "library-dogs-con-1"]
     assert rows[0]["premises"] == ["Pulse falls. [1][2]", "So it was."]
     assert rows[0]["documents"] == ["11", "12"]
     assert (rows[1]["stance"], rows[1]["topic"]) == ("con", PAGE["title"])
-    code, out, _ = call("convert", pages, "--from", "debate-sources", "--to", "jsonl", "-o", "-")
+    code, out, _ = call(
+        "files", "convert", pages, "--from", "debate-sources", "--to", "jsonl", "-o", "-"
+    )
     found = [json.loads(line) for line in out.splitlines()]
     assert [row["id"] for row in found] == ["11", "12", "13", "21"]
     assert found[2]["text"] == "C. Clean, Dust, dust.example"
-    code, out, _ = call("convert", pages, "--to", "questions", "-o", "-")
+    code, out, _ = call("files", "convert", pages, "--to", "questions", "-o", "-")
     assert json.loads(out.splitlines()[1]) == {"id": "tea", "text": "Tea – Top 3 Pros and Cons"}
-    assert call("convert", pages, "--to", "qrels", "-o", "-")[0] == 2
+    assert call("files", "convert", pages, "--to", "qrels", "-o", "-")[0] == 2
 
 
 def test_a_page_is_also_one_document_over_many_lines(tmp_path):

@@ -149,7 +149,8 @@ def test_a_spoilt_field_is_refused_in_words_or_carried_along(name, data):
 
 
 def test_every_field_of_a_format_is_in_the_documentations_table():
-    page = (Path(__file__).parents[1] / "docs" / "reference" / "formats.md").read_text()
+    folder = Path(__file__).parents[1] / "docs" / "reference" / "formats"
+    page = (folder / "judge-files.md").read_text()
     for name, found in ITEM_FORMATS.items():
         (line,) = (line for line in page.splitlines() if line.startswith(f"| `{name}`"))
         missing = [f for f in ("id", *found.required, *found.optional) if f"`{f}`" not in line]

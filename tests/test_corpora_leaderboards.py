@@ -106,10 +106,10 @@ def test_without_a_sign_the_format_is_asked_for(write, call):
     path = write("a t1 x 0.5\na t2 x 0.7\n")
     with pytest.raises(InputError, match=r"^[^\n]*\(tot\)[^\n]*name the format$"):
         read_leaderboard(path)
-    code, out, err = call("validate", path)
+    code, out, err = call("files", "validate", path)
     assert (code, out.count("\n"), err) == (2, 1, "")
     assert "name the format" in out
-    assert call("validate", path, "--format", "tot")[0] == 0
+    assert call("files", "validate", path, "--format", "tot")[0] == 0
     assert read_leaderboard(path, "tot").topics == ["x"]
     assert read_leaderboard(path, "rag4reports").runs == ["t1", "t2"]
 
@@ -219,16 +219,16 @@ def test_an_unscored_cell_is_never_written_by_accident(write, call, tmp_path):
     assert [cell.value for cell in read_leaderboard(path).cells] == [None, 0.5]
     out = str(tmp_path / "out")
     for name in NAMES:
-        code, _, err = call("convert", path, "--to", name, "-o", out)
+        code, _, err = call("files", "convert", path, "--to", name, "-o", out)
         assert (code, err.count("\n")) == (2, 1)
         assert "a, topic t1: m is unscored" in err
     assert not (tmp_path / "out").exists()
-    assert call("convert", path, "--to", "tot", "--unscored", "skip", "-o", out)[0] == 0
+    assert call("files", "convert", path, "--to", "tot", "--unscored", "skip", "-o", out)[0] == 0
     assert read_leaderboard(out, "tot").cells == (Cell("a", "t2", "m", 0.5),)
-    assert call("convert", path, "--to", "tot", "--unscored", "zero", "-o", out)[0] == 0
+    assert call("files", "convert", path, "--to", "tot", "--unscored", "zero", "-o", out)[0] == 0
     assert [cell.value for cell in read_leaderboard(out, "tot").cells] == [0.0, 0.5]
     qrels = write("1 0 d 1\n", "q")
-    assert call("convert", qrels, "--to", "beir-qrels", "--unscored", "skip")[0] == 2
+    assert call("files", "convert", qrels, "--to", "beir-qrels", "--unscored", "skip")[0] == 2
 
 
 def test_means_are_over_what_is_scored_and_none_without_any():

@@ -99,7 +99,9 @@ def test_convert_takes_the_perspectives_that_count(tmp_path, capsys):
         (("--from", "berds-expansions"), ["View 1.", "View 2."]),
     ):
         with pytest.raises(SystemExit) as ended:
-            main(["convert", str(source), "--to", "perspectives", "-o", str(out), *options])
+            main(
+                ["files", "convert", str(source), "--to", "perspectives", "-o", str(out), *options]
+            )
         assert ended.value.code == 0, capsys.readouterr().err
         assert [p.text for p in read_perspectives(out, gold=True)] == texts_
 

@@ -542,9 +542,10 @@ def test_published_dumps(name, file):
 
 
 def test_the_documentation_shows_every_format_with_its_example():
-    page = (Path(__file__).parents[1] / "docs" / "reference" / "formats.md").read_text()
+    folder = Path(__file__).parents[1] / "docs" / "reference" / "formats"
+    page = "\n".join(path.read_text() for path in folder.glob("*.md"))
     for name, found in FORMATS.items():
-        assert f"### `{name}`" in page
+        assert f"## `{name}`" in page
         assert f"```\n{found.example.rstrip()}\n```" in page
 
 

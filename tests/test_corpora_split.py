@@ -170,7 +170,7 @@ def test_dumps_are_recognised_and_split(name, tmp_path, capsys):
     (tmp_path / name).write_bytes(content)
     out = tmp_path / "passages.jsonl"
     code, stdout, _ = pnyx(
-        capsys, "corpus", "split", tmp_path / name, "--words", 4, "--out", out, "--json"
+        capsys, "files", "split", tmp_path / name, "--words", 4, "--out", out, "--json"
     )
     assert code == 0
     assert json.loads(stdout) == {"documents": 1, "passages": len(ids), "out": str(out)}
@@ -182,7 +182,7 @@ def test_dumps_are_recognised_and_split(name, tmp_path, capsys):
 def test_sphere_needs_one_column_named(tmp_path, capsys):
     path = tmp_path / "sphere.jsonl"
     path.write_text('{"id": "a-1", "raw": "one two three", "title": "T", "sha": "f0"}\n')
-    code, stdout, _ = pnyx(capsys, "corpus", "split", path, "--column", "text=raw", "--words", 2)
+    code, stdout, _ = pnyx(capsys, "files", "split", path, "--column", "text=raw", "--words", 2)
     assert code == 0
     assert [json.loads(line)["text"] for line in stdout.splitlines()] == ["one two", "three"]
 
@@ -212,7 +212,7 @@ def test_one_line_status_2_and_nothing_written(argv, problem, tmp_path, capsys, 
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text('{"id": "1", "text": "x"}\n')
     (tmp_path / "bad.jsonl").write_text('{"id": "1", "text": "x"}\n{"id": "2"}\n')
-    code, stdout, err = pnyx(capsys, "corpus", "split", *argv)
+    code, stdout, err = pnyx(capsys, "files", "split", *argv)
     assert (code, stdout) == (2, "")
     assert problem in err
     assert err.count("\n") == 1
@@ -223,7 +223,7 @@ def test_one_line_status_2_and_nothing_written(argv, problem, tmp_path, capsys, 
 @pytest.mark.all
 def test_passages_come_out_while_documents_go_in():
     with subprocess.Popen(
-        [sys.executable, "-m", "pnyx", "corpus", "split", "-", "--words", "2"],
+        [sys.executable, "-m", "pnyx", "files", "split", "-", "--words", "2"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:

@@ -47,7 +47,7 @@ WRITES = [  # page, script, options, target
     (page, script, options, target)
     for page in PAGES
     for script, options, target in re.findall(
-        r"python (benchmarks/\S+\.py)(.*?) --write (\S+)", page.read_text(encoding="utf-8")
+        r"python (lab/\S+\.py)(.*?) --write (\S+)", page.read_text(encoding="utf-8")
     )
 ]
 
@@ -55,7 +55,7 @@ WRITES = [  # page, script, options, target
 def test_every_benchmark_with_a_report_is_documented():
     reporting = {
         str(file.relative_to(ROOT))
-        for file in (ROOT / "benchmarks").rglob("*.py")
+        for file in (ROOT / "lab").rglob("*.py")
         if re.search(r'= Report\(f?"', file.read_text(encoding="utf-8"))
     }
     assert reporting == {script for _, script, *_ in WRITES}

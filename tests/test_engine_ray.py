@@ -61,7 +61,7 @@ def of_ray(parent):
 
 @pytest.mark.skipif(HAS_RAY, reason="Ray is installed")
 def test_without_ray_one_line_names_the_extra(call):
-    code, _, said = call("judge", "support", items(4), "--engine", "ray", "--out", "o")
+    code, _, said = call("judge", "support", items(4), "--set", "engine=ray", "--out", "o")
     assert (code, said.count("\n")) == (2, 1)
     assert "pip install 'pnyx[ray]'" in said
     assert not Path("o").exists()
@@ -69,7 +69,7 @@ def test_without_ray_one_line_names_the_extra(call):
 
 @pytest.mark.parametrize("engine", ["spark", "ray://", "ray://user:secret@host:1", "host", "a b:1"])
 def test_an_engine_that_is_none_is_one_line(engine, call):
-    code, _, said = call("judge", "support", items(4), "--engine", engine, "--out", "o")
+    code, _, said = call("judge", "support", items(4), "--set", f"engine={engine}", "--out", "o")
     assert (code, said.count("\n")) == (2, 1)
     assert "expected ray, ray://HOST:10001 or HOST:PORT" in said
     assert "secret" not in said
@@ -84,15 +84,15 @@ def test_an_index_without_the_packaged_embedder_takes_no_engine(more, call):
 
 def test_what_answers_from_files_takes_no_engine(call):
     write_rows("gold.jsonl", [{"id": "i0", "value": True}])
-    labels = ("--labels", "gold.jsonl", "--engine", "ray")
+    labels = ("--judge", "gold.jsonl", "--set", "engine=ray")
     code, _, said = call("judge", "support", items(4), *labels, "--out", "o")
-    assert (code, "--engine and --labels exclude each other" in said) == (2, True)
+    assert (code, "--set engine does not apply to people's labels" in said) == (2, True)
 
 
 def test_language_models_are_asked_by_one_process(call):
     with ChatServer() as server:
-        command = ("judge", "support", items(10), "--llm", server.spec)
-        code, _, said = call(*command, "--engine", "ray", "--out", "o")
+        command = ("judge", "support", items(10), "--judge", server.spec)
+        code, _, said = call(*command, "--set", "engine=ray", "--out", "o")
         assert (code, len(server.asked())) == (0, 10)
     assert "this process asks the language models" in said
 
@@ -100,7 +100,7 @@ def test_language_models_are_asked_by_one_process(call):
 @with_ray
 @pytest.mark.all
 def test_a_cluster_that_is_not_there_is_one_line(call):
-    code, _, said = call("judge", "support", items(4), "--engine", "127.0.0.1:9", "--out", "o")
+    code, _, said = call("judge", "support", items(4), "--set", "engine=127.0.0.1:9", "--out", "o")
     assert code == 2
     assert "Ray cannot be reached at 127.0.0.1:9" in said
 
@@ -110,7 +110,7 @@ def test_a_cluster_that_is_not_there_is_one_line(call):
 def test_ray_writes_the_same_files_on_loopback_alone():
     path = items(60)
     assert pnyx("judge", "support", path, "--out", "one").returncode == 0
-    done = pnyx("judge", "support", path, "--out", "ray", "--engine", "ray", "--json")
+    done = pnyx("judge", "support", path, "--out", "ray", "--set", "engine=ray", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["counts"]["scored"] == 60
     assert Path("one/answers.jsonl").read_bytes() == Path("ray/answers.jsonl").read_bytes()
@@ -184,7 +184,7 @@ def open_ports(pids):
 @pytest.mark.all
 def test_killed_workers_and_a_killed_driver_lose_nothing():
     path = items(160)
-    command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--engine", "ray"]
+    command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--set", "engine=ray"]
     known = Path("out/answers.jsonl.partial/answers.jsonl")
 
     def count():

@@ -35,7 +35,7 @@ def test_by_hand(items, style, form):
         return says(3, *names)
 
     with ChatServer(logprobs=style, spellings=CHANCES, reply=reply) as server:
-        code = run("judge", "quality", items, "--llm", server.spec, "--expected-scores",
+        code = run("judge", "quality", items, "--judge", server.spec, "--set", "expected-scores",
                    "--format", form, "--out", "r")  # fmt: skip
     assert code == 0
     rows = rows_of("r")
@@ -62,8 +62,8 @@ def test_g_eval_scores_by_tokens_as_its_paper_does():
 
     rag = write_rows("rag.jsonl", [RAG])
     with ChatServer(logprobs="words", spellings=CHANCES, reply=reply) as server:
-        run("judge", "rag", rag, "--llm", server.spec, "--expected-scores", "--format", "g-eval",
-            "--out", "r")  # fmt: skip
+        asking = ("--judge", server.spec, "--set", "expected-scores", "--format", "g-eval")
+        run("judge", "rag", rag, *asking, "--out", "r")
     rows = {row["dimension"]: row for row in rows_of("r")}
     for name in names:
         assert rows[name]["value"] == pytest.approx(EXPECTED, abs=1e-5)
@@ -75,8 +75,8 @@ def test_true_and_false(items):
     chances = {"true": 0.7, "false": 0.2}
     with ChatServer(logprobs="words", spellings=chances,
                     reply=says(True, "cogency", "clarity")) as server:  # fmt: skip
-        run("judge", "quality", items, "--llm", server.spec, "--expected-scores",
-            "--scale", "boolean", "--out", "r")  # fmt: skip
+        run("judge", "quality", items, "--judge", server.spec, "--set", "expected-scores",
+            "--set", "scale=boolean", "--out", "r")  # fmt: skip
     assert [row["value"] for row in rows_of("r")] == [pytest.approx(7 / 9, abs=1e-5)] * 2
 
 
@@ -84,8 +84,8 @@ def test_true_and_false(items):
 def test_a_server_without_probabilities_leaves_scores_open_with_the_reason(items, capsys, server):
     """Unscored, with what it would have been in a note, and never the stated score in its place."""
     with ChatServer(reply=says(3, "cogency", "clarity"), **server) as one:
-        code, out, err = called(capsys, "judge", "quality", items, "--llm", one.spec,
-                              "--expected-scores", "--out", "r")  # fmt: skip
+        code, out, err = called(capsys, "judge", "quality", items, "--judge", one.spec,
+                              "--set", "expected-scores", "--out", "r")  # fmt: skip
     assert code == 3
     assert "2 unscored: 2 logprobs" in out + err
     for row in rows_of("r"):
@@ -96,7 +96,7 @@ def test_a_server_without_probabilities_leaves_scores_open_with_the_reason(items
 def test_only_the_dimension_that_lacks_a_score_is_open(items):
     reply = json.dumps({"cogency": {"reason": "", "score": 2}, "clarity": {"reason": ""}})
     with ChatServer(logprobs="words", spellings=CHANCES, reply=reply) as server:
-        code = run("judge", "quality", items, "--llm", server.spec, "--expected-scores",
+        code = run("judge", "quality", items, "--judge", server.spec, "--set", "expected-scores",
                    "--out", "r")  # fmt: skip
     assert code == 3
     first, second = rows_of("r")
@@ -107,11 +107,11 @@ def test_only_the_dimension_that_lacks_a_score_is_open(items):
 
 
 def test_choices_that_do_not_go_together(items, tmp_path, capsys):
-    llm = ("--llm", "http://127.0.0.1:9/v1#m", "--expected-scores", "--out", "r")
-    assert "--samples and --expected-scores" in refused(capsys, items, *llm, "--samples", "3")
+    llm = ("--judge", "http://127.0.0.1:9/v1#m", "--set", "expected-scores", "--out", "r")
+    assert "samples and expected-scores" in refused(capsys, items, *llm, "--set", "samples=3")
     pairs = write_rows("pairs.jsonl", [{"id": "1", "text": "a", "statement": "b"}])
     said = refuser("judge", "support")(capsys, pairs, *llm)
-    assert "--expected-scores requires quality, and rag --format g-eval, not support" in said
+    assert "expected-scores requires quality, and rag --format g-eval, not support" in said
     rag = write_rows("rag.jsonl", [RAG])
     said = refuser("judge", "rag")(capsys, rag, *llm, "--format", "direct")
     assert "not --format direct" in said
@@ -119,6 +119,6 @@ def test_choices_that_do_not_go_together(items, tmp_path, capsys):
     own.write_text('[scale]\nlow = 1\nhigh = 10\n[dimensions.a]\ndefinition = "b"\n')
     said = refused(capsys, items, *llm, "--dimensions", own)
     assert "found a scale from 1 to 10, expected one within 0 to 9" in said
-    assert "--expected-scores requires --llm" in refused(
-        capsys, items, "--expected-scores", "--out", "r"
+    assert "--set expected-scores requires a language model" in refused(
+        capsys, items, "--set", "expected-scores", "--out", "r"
     )

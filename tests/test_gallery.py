@@ -33,7 +33,7 @@ def printed(tmp_path, monkeypatch):
         for before, now in zip(stored.cells, made.cells, strict=True):
             was, is_now = shown(before).splitlines(), shown(now).splitlines()
             same = len(was) == len(is_now) and all(map(is_near, was, is_now))
-            problem = f"{name}: run python tools/notebooks.py {name}"
+            problem = f"{name}: run python lab/notebooks.py {name}"
             assert same, "\n".join([problem, *was, "is now", *is_now])
         return "\n".join(map(shown, made.cells))
 

@@ -1,4 +1,4 @@
-"""`tools/house.py`: names that say too little are found, and fail `make check`."""
+"""`lab/house.py`: names that say too little are found, and fail `make check`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "lab"))
 
-house = pytest.importorskip("house", reason="the tools are not in this copy")
+house = pytest.importorskip("house", reason="lab/ is not in this copy")
 
 SOURCE = """
 class Found:

@@ -25,7 +25,7 @@ def items(own_place):
 def judged(server: ChatServer, out: str) -> tuple[bool | None, int]:
     """Judge the item; return the verdict and how many requests that took."""
     before = len(server.asked())
-    run(*JUDGE, "--llm", server.spec, "--out", out)
+    run(*JUDGE, "--judge", server.spec, "--out", out)
     (row,) = rows_of(out)
     return row["value"], len(server.asked()) - before
 
@@ -57,7 +57,7 @@ def test_a_reply_that_its_repair_made_readable_is_not_asked_again():
 def test_reading_stored_replies_again_asks_nothing_and_notes_nothing():
     with ChatServer(reply="I would say so.") as server:
         assert judged(server, "a") == (None, 2)
-        assert run(*JUDGE, "--llm", server.spec, "--out", "b", "--from-store") == 3
+        assert run(*JUDGE, "--judge", server.spec, "--out", "b", "--from-store") == 3
         assert len(server.asked()) == 2
 
 
@@ -65,7 +65,7 @@ def test_a_server_that_is_away_leaves_the_stored_reply():
     with ChatServer(reply="I would say so.") as server:
         assert judged(server, "a") == (None, 2)
         spec = server.spec
-    assert run(*JUDGE, "--llm", spec, "--out", "b") == 3
+    assert run(*JUDGE, "--judge", spec, "--out", "b") == 3
     assert rows_of("b")[0]["unscored"].startswith("schema: ")
 
 

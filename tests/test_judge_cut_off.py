@@ -18,9 +18,10 @@ from pnyx.cli import main
 from pnyx.core.records import Document, Question
 from pnyx.judging.answers import Judged, Unscored
 from pnyx.judging.base import ask
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.plan import plan_run
 from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Preference, Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
@@ -189,7 +190,7 @@ def test_killed_between_the_tries_a_run_asks_only_the_second(tmp_path, monkeypat
     Path("items.jsonl").write_text(
         json.dumps({"id": "1", "text": "[[length_once]]", "statement": "Buses got cheaper."}) + "\n"
     )
-    judge = ["judge", "support", "items.jsonl", "--store", "s.sqlite", "--out", "out", "--llm"]
+    judge = ["judge", "support", "items.jsonl", "--store", "s.sqlite", "--out", "out", "--judge"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     server = subprocess.Popen(
         [sys.executable, "-c", SLOW, "log.jsonl"],

@@ -39,10 +39,18 @@ def _grades(*grades: int) -> Callable[[str], str]:
 
 def _grounded(tmp_path: Path, *grades: int) -> tuple[int, dict[str, Any], int]:
     items = write_rows(tmp_path / "items.jsonl", [ARGUMENT])
-    arguments = ("judge", "rag", items, "--format", "query-rubric", "--nuggets", len(grades))
+    arguments = (
+        "judge",
+        "rag",
+        items,
+        "--format",
+        "query-rubric",
+        "--set",
+        f"nuggets={len(grades)}",
+    )
     with ChatServer(reply=_grades(*grades)) as server:
         store = ("--store", tmp_path / "store.sqlite", "--out", tmp_path / "out")
-        status = run(*arguments, "--llm", server.spec, *store)
+        status = run(*arguments, "--judge", server.spec, *store)
         count = len(server.asked())
     (row,) = rows_of(tmp_path / "out")
     return status, row, count
@@ -67,9 +75,9 @@ def test_other_dimensions_know_no_grade_of_zero(tmp_path: Path) -> None:
     reply = json.dumps({"answer_relevance": {"reason": "", "1": 0}})
     points = json.dumps({"1": "A point of some words."})
     with ChatServer(reply=lambda p: points if "Name exactly" in p else reply) as server:
-        arguments = ("judge", "rag", items, "--format", "query-rubric", "--nuggets", 1)
+        arguments = ("judge", "rag", items, "--format", "query-rubric", "--set", "nuggets=1")
         store = ("--store", tmp_path / "store.sqlite", "--out", tmp_path / "out")
-        assert run(*arguments, "--llm", server.spec, *store) == 3
+        assert run(*arguments, "--judge", server.spec, *store) == 3
     assert rows_of(tmp_path / "out")[0]["unscored"].startswith("schema:")
 
 
@@ -106,7 +114,7 @@ def test_quality_is_judged_of_what_argue_writes(
     )
     with ChatServer() as server:
         store = ("--store", tmp_path / "store.sqlite", "--out", tmp_path / "out")
-        assert run("judge", "quality", path, "--llm", server.spec, *store) == 0
+        assert run("judge", "quality", path, "--judge", server.spec, *store) == 0
         (asked,) = server.asked()
     shown = asked["messages"][1]["content"]
     assert "\nZoos cage. Animals suffer.\n" in shown
@@ -158,7 +166,7 @@ def test_calibrate_warns_of_a_class_that_a_cascade_would_lose(
     labels = [{"id": str(n), "value": n % 10 == 0 or n >= 95} for n in range(100)]
     given = write_rows(tmp_path / "answers.jsonl", answers)
     people = write_rows(tmp_path / "labels.jsonl", labels)
-    command = ("calibrate", given, "--labels", people, "--out", tmp_path / "c.json")
+    command = ("judge", "calibrate", given, "--labels", people, "--out", tmp_path / "c.json")
     _, out, err = called(capsys, *command, "--error", "0.2")
     assert "10 of 15 labelled yes (67 %) kept as no" in err
     assert "choose a smaller value" in err
@@ -181,10 +189,10 @@ def test_the_threshold_of_a_yes_can_be_set(
     item = {"id": "1", "question": "Should buses be free?", "document": "Fares cost little."}
     items = write_rows(tmp_path / "items.jsonl", [item])
     reply = {"reason": "", "evidence": "", "answer": "no", "confidence": 0.7}
-    more = () if threshold is None else ("--threshold", threshold)
+    more = () if threshold is None else ("--set", f"threshold={threshold}")
     with ChatServer(reply=json.dumps(reply)) as server:
         store = ("--store", tmp_path / "store.sqlite", "--out", tmp_path / "out")
-        assert run("judge", "relevance", items, "--llm", server.spec, *store, *more) == 0
+        assert run("judge", "relevance", items, "--judge", server.spec, *store, *more) == 0
     (row,) = rows_of(tmp_path / "out")
     assert row["value"] is value
     assert row.get("threshold") == (None if threshold is None else float(threshold))
@@ -194,9 +202,9 @@ def test_the_threshold_of_a_yes_can_be_set(
 @pytest.mark.parametrize(
     ("task", "more", "said"),
     [
-        ("relevance", ("--threshold", "0"), "--threshold"),
-        ("relevance", ("--threshold", "0.5", "--cascade", "c.json"), "exclude each other"),
-        ("quality", ("--threshold", "0.5"), "gives no yes or no"),
+        ("relevance", ("--set", "threshold=0"), "--set threshold"),
+        ("relevance", ("--set", "threshold=0.5", "--set", "cascade=c.json"), "exclude each other"),
+        ("quality", ("--set", "threshold=0.5"), "gives no yes or no"),
     ],
 )
 def test_thresholds_that_cannot_be_are_refused(

@@ -178,7 +178,7 @@ def test_extreme_scores_do_not_overflow():
 
 
 def _tool():
-    path = ROOT / "tools" / "calibrate_encoder.py"
+    path = ROOT / "lab" / "training" / "calibrate_encoder.py"
     spec = importlib.util.spec_from_file_location("calibrate_encoder", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

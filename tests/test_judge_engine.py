@@ -15,7 +15,8 @@ from chat_server import ChatServer, patience
 from pnyx.core.errors import ModelError
 from pnyx.judging.answers import Judged, Unscored, answer_rows, tally
 from pnyx.judging.base import ask
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Preference, Ranking, Rating, Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store

@@ -279,7 +279,7 @@ def test_a_mark_that_an_object_quotes_is_not_thinking():
 def test_unclosed_thinking_costs_one_call_and_is_unscored(own_place, run):
     write_rows("items.jsonl", [{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}])
     with ChatServer(reply=f"<thinking>{DRAFT}") as server:
-        assert run("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "o")[0] == 3
+        assert run("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "o")[0] == 3
         assert len(server.asked()) == 1
     (row,) = rows_of("o")
     assert row["unscored"] == "thinking: the reply ends with its thinking, and no answer follows"
@@ -288,7 +288,7 @@ def test_unclosed_thinking_costs_one_call_and_is_unscored(own_place, run):
 def test_a_repair_turn_does_not_send_the_thinking_back(own_place, run):
     write_rows("items.jsonl", [{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}])
     with ChatServer(reply=f"<think>{DRAFT}</think>I would say yes.") as server:
-        assert run("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "o")[0] == 3
+        assert run("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "o")[0] == 3
         _, repair = server.asked()
     assert repair["messages"][2] == {"role": "assistant", "content": "I would say yes."}
 
@@ -299,7 +299,7 @@ def test_lenient_answers_are_counted_and_cost_one_call_each(own_place, run):
     reply = json.dumps([VERDICT | {"confidence": "90%", "answer": "Yes."}])
     with ChatServer(reply=reply) as server:
         status, printed, _ = run(
-            "judge", "support", "items.jsonl", "--llm", server.spec, "--out", "o"
+            "judge", "support", "items.jsonl", "--judge", server.spec, "--out", "o"
         )
         assert len(server.asked()) == 3
     assert status == 0

@@ -17,8 +17,9 @@ from pnyx.judging.base import ask
 from pnyx.judging.forms import FORMS
 from pnyx.judging.forms.base import plain_word, strict
 from pnyx.judging.forms.kinds import RatingForm
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.prompts import parse_prompt, prompt_bytes
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Rating
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
@@ -107,8 +108,8 @@ def test_the_command_line_takes_its_prompt_file(capsys):
     Path("items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
     Path("rubric.toml").write_text(PROMPT, encoding="utf-8")
     with ChatServer(reply=reply(cogency="yes", clarity="no")) as server:
-        llm = ["--llm", f"{server.url}#test"]
-        options = ["--prompt", "rubric.toml", "--samples", "4", "--out", "out"]
+        llm = ["--judge", f"{server.url}#test"]
+        options = ["--set", "prompt=rubric.toml", "--set", "samples=4", "--out", "out"]
         with pytest.raises(SystemExit) as ended:
             main(["judge", "quality", "items.jsonl", *llm, *options])
         orders = {tuple(_shown(row)) for row in server.asked()}

@@ -98,7 +98,7 @@ def sure_of(judge: str, path: Path) -> Path:
 
 def test_a_curve_of_the_former_judge_is_refused(items, tmp_path, capsys):
     path = sure_of(FORMER, tmp_path / "former.json")
-    ask = ("judge", "relevance", items, "--out", tmp_path / "out", "--calibration", path)
+    ask = ("judge", "relevance", items, "--out", tmp_path / "out", "--set", f"calibration={path}")
     status, _, error = run(capsys, *ask)
     assert status == 2
     problem = f"the calibration was made for the judge '{FORMER}', not for '{EncoderJudge().name}'"
@@ -109,8 +109,17 @@ def test_a_curve_of_the_former_judge_is_refused(items, tmp_path, capsys):
 
 def test_a_cascade_of_the_former_judge_is_refused(items, tmp_path, capsys):
     path = sure_of(FORMER, tmp_path / "former.json")
-    model = ("--llm", "http://127.0.0.1:9/v1#none")
-    ask = ("judge", "relevance", items, "--out", tmp_path / "out", "--cascade", path, *model)
+    model = ("--judge", "http://127.0.0.1:9/v1#none")
+    ask = (
+        "judge",
+        "relevance",
+        items,
+        "--out",
+        tmp_path / "out",
+        "--set",
+        f"cascade={path}",
+        *model,
+    )
     status, _, error = run(capsys, *ask)
     assert status == 2
     assert f"'{FORMER}'" in error
@@ -126,7 +135,7 @@ def test_former_answers_keep_their_judges_name_and_are_not_gone_on_with(items, t
     again = run(capsys, "judge", "relevance", items, "--out", out)
     assert again[0] == 2
     assert again[2].count("\n") == 1
-    looked = ("judge", "relevance", items, "--lookup", out, "--out", tmp_path / "looked")
+    looked = ("judge", "relevance", items, "--judge", out, "--out", tmp_path / "looked")
     assert run(capsys, *looked)[0] == 0
     lines = (tmp_path / "looked" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["judge"] for line in lines} == {f"lookup:out({FORMER})"}
@@ -266,7 +275,7 @@ def test_what_no_packaged_model_does_is_said_in_one_line(tmp_path, capsys):
     out = tmp_path / "out"
     status, _, error = run(capsys, "judge", "ranking", tmp_path / "items.jsonl", "--out", out)
     assert (status, error.count("\n")) == (2, 1)
-    assert "task ranking needs a language model (--llm) or --labels" in error
+    assert "task ranking needs a language model or people's labels (--judge)" in error
     assert not out.exists()
 
 

@@ -73,7 +73,8 @@ def test_quality_without_a_language_model_is_rated_overall(tmp_path, capsys):
     assert "judge packaged (weak: treat as hints); accuracy: pnyx doctor" in error
     left_out = [name for name in dimensions_of("quality") if name != OVERALL]
     said = " ".join(error.split())
-    assert f"the packaged judge rates overall only; {', '.join(left_out)} need --llm" in said
+    only = f"the packaged judge rates overall only; {', '.join(left_out)}"
+    assert f"{only} need a language model (--judge)" in said
 
 
 def test_dimensions_that_an_item_names_are_unscored_with_the_reason(tmp_path, capsys):
@@ -103,7 +104,7 @@ def test_an_item_may_ask_for_the_overall_quality_alone(tmp_path, capsys):
 def test_a_rating_is_the_same_share_of_every_scale(name, low, high, tmp_path, capsys):
     path = items(tmp_path / "i.jsonl", {"id": "1", "text": GOOD, "dimensions": [OVERALL]})
     out = tmp_path / "out"
-    assert run(capsys, "judge", "quality", path, "--out", out, "--scale", name)[0] == 0
+    assert run(capsys, "judge", "quality", path, "--out", out, "--set", f"scale={name}")[0] == 0
     (row,) = rows_of(out)
     (score,) = load_overall_quality().score([GOOD])
     assert row["value"] == pytest.approx(low + score.value * (high - low), abs=1e-4)
@@ -120,7 +121,7 @@ def test_answers_are_measured_against_labels(tmp_path, capsys):
     out = tmp_path / "out"
     path = items(tmp_path / "items.jsonl", *rows)
     assert run(capsys, "judge", "quality", path, "--out", out)[0] == 0
-    status, said, _ = run(capsys, "measure", "quality", out, "--labels", labels, "--json")
+    status, said, _ = run(capsys, "measure", out, "--labels", labels, "--json")
     assert status == 0
     assert json.loads(said)
 

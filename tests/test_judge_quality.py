@@ -69,9 +69,9 @@ def judge(*arguments: str, out: str = "out") -> tuple[int, list[dict[str, Any]]]
 def test_every_format_scale_and_number_of_examples_is_asked_read_and_normalised(
     form, scale, shots, items, examples
 ):
-    few = ("--shots", str(shots), "--examples", examples) if shots else ()
+    few = ("--set", f"shots={shots}", "--set", f"examples={examples}") if shots else ()
     with ChatServer() as server:
-        options = ("--llm", server.spec, "--format", form, "--scale", scale, *few)
+        options = ("--judge", server.spec, "--format", form, "--set", f"scale={scale}", *few)
         status, rows = judge(items, *options)
         asked = server.asked()
         assert judge(items, *options) == (status, rows)
@@ -111,8 +111,18 @@ def test_every_format_scale_and_number_of_examples_is_asked_read_and_normalised(
 def test_the_packaged_local_model_answers_in_each(form, scale, shots, items, examples):
     one = {"id": "t", "text": "Tea is good, for it calms.", "dimensions": ["cogency"]}
     write(items, [one])
-    few = ("--shots", str(shots), "--examples", examples) if shots else ()
-    options = ("--llm", "local", "--format", form, "--scale", scale, "--max-tokens", "300", *few)
+    few = ("--set", f"shots={shots}", "--set", f"examples={examples}") if shots else ()
+    options = (
+        "--judge",
+        "local",
+        "--format",
+        form,
+        "--set",
+        f"scale={scale}",
+        "--set",
+        "max-tokens=300",
+        *few,
+    )
     status, (row,) = judge(items, *options)
     low, high = SCALES[scale]
     if status == 0:
@@ -128,7 +138,7 @@ def test_a_bad_reply_on_one_dimension_costs_only_that_dimension(items):
     row = {"id": "t", "text": "Tea [[wrong_schema_once]].", "dimensions": list(NAMES)}
     write(items, [row])
     with ChatServer(reply='{"clarity": {"reason": "so", "score": 2}}') as server:
-        status, rows = judge(items, "--llm", server.spec, "--format", "pointwise")
+        status, rows = judge(items, "--judge", server.spec, "--format", "pointwise")
     found = {row["dimension"]: (row["value"], row["normalised"]) for row in rows}
     assert status == 3
     assert found == {"clarity": (2, 0.5), "cogency": (None, None), "reasonableness": (None, None)}
@@ -142,7 +152,7 @@ def test_a_bad_reply_on_one_dimension_costs_only_that_dimension(items):
 def test_a_score_off_the_scale_is_no_score(score, items):
     reply = {name: {"reason": "so", "score": score} for name in NAMES}
     with ChatServer(reply=json.dumps(reply)) as server:
-        status, rows = judge(items, "--llm", server.spec)
+        status, rows = judge(items, "--judge", server.spec)
     assert status == 3
     assert [row["value"] for row in rows] == [None] * 3
 
@@ -155,7 +165,7 @@ def test_samples_ask_in_new_orders_and_are_combined_by_mean_or_majority(combine,
     row = {"id": "t", "text": "Tea is good, for it calms.", "dimensions": ["clarity", "cogency"]}
     write(items, [row])
     with ChatServer() as server:
-        spec = ("--llm", server.spec, "--samples", "6", "--combine", combine)
+        spec = ("--judge", server.spec, "--set", "samples=6", "--set", f"combine={combine}")
         status, rows = judge(items, *spec)
         calls = server.asked()
     orders = [
@@ -179,7 +189,9 @@ def test_samples_ask_in_new_orders_and_are_combined_by_mean_or_majority(combine,
 
 def test_pointwise_samples_have_nothing_to_reorder_and_are_drawn_at_a_temperature(items):
     with ChatServer() as server:
-        status, rows = judge(items, "--llm", server.spec, "--format", "pointwise", "--samples", "2")
+        status, rows = judge(
+            items, "--judge", server.spec, "--format", "pointwise", "--set", "samples=2"
+        )
         calls = server.asked()
     assert status == 0
     assert len(calls) == 2 * len(NAMES)
@@ -194,12 +206,18 @@ def test_pointwise_samples_have_nothing_to_reorder_and_are_drawn_at_a_temperatur
     ("options", "message"),
     [
         (("--format", "x"), "--format: found x, expected for quality: listwise, pointwise"),
-        (("--shots", "2"), "--shots requires --examples"),
-        (("--examples", "rated.jsonl"), "--examples requires --shots"),
-        (("--shots", "2", "--examples", "rated.jsonl", "--prompt", "own.toml"), "input shots"),
-        (("--scale", "5", "--prompt", "own.toml"), "does not use the input levels"),
-        (("--shots", "30", "--examples", "rated.jsonl"), "rated.jsonl: found 9 texts"),
-        (("--shots", "2", "--examples", "bad.jsonl"), "bad.jsonl:1: ratings: found cogency 4"),
+        (("--set", "shots=2"), "--set shots requires --set examples"),
+        (("--set", "examples=rated.jsonl"), "--set examples requires --set shots"),
+        (
+            ("--set", "shots=2", "--set", "examples=rated.jsonl", "--set", "prompt=own.toml"),
+            "does not use shots",
+        ),
+        (("--set", "scale=5", "--set", "prompt=own.toml"), "does not use levels"),
+        (("--set", "shots=30", "--set", "examples=rated.jsonl"), "rated.jsonl: found 9 texts"),
+        (
+            ("--set", "shots=2", "--set", "examples=bad.jsonl"),
+            "bad.jsonl:1: ratings: found cogency 4",
+        ),
     ],
 )
 def test_a_choice_that_cannot_be_is_one_line(options, message, items, examples, capsys):
@@ -211,7 +229,7 @@ def test_a_choice_that_cannot_be_is_one_line(options, message, items, examples, 
     )
     write("bad.jsonl", [{"id": "1", "text": "T.", "ratings": {"cogency": 4}}])
     with ChatServer() as server:
-        status, rows = judge(items, "--llm", server.spec, *options)
+        status, rows = judge(items, "--judge", server.spec, *options)
         assert not server.asked()
     assert (status, rows) == (2, [])
     (line,) = capsys.readouterr().err.strip().splitlines()
@@ -219,15 +237,18 @@ def test_a_choice_that_cannot_be_is_one_line(options, message, items, examples, 
 
 
 @pytest.mark.parametrize(
-    "options", [("--scale", "5"), ("--shots", "2", "--examples", "rated.jsonl")]
+    "options", [("--set", "scale=5"), ("--set", "shots=2", "--set", "examples=rated.jsonl")]
 )
 def test_other_tasks_have_no_scale(options, capsys):
     row = {"id": "1", "text": "T.", "statement": "S."}
     write("s.jsonl", [row])
     with pytest.raises(SystemExit) as ended:
-        main(["judge", "support", "s.jsonl", "--out", "o", "--llm", "local", *options])
+        main(["judge", "support", "s.jsonl", "--out", "o", "--judge", "local", *options])
     assert ended.value.code == 2
-    assert f"{options[0]} requires quality, not support" in capsys.readouterr().err
+    assert (
+        f"--set {options[1].partition('=')[0]} requires quality, not support"
+        in capsys.readouterr().err
+    )
 
 
 # --- the taxonomy and the scales, as data

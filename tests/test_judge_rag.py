@@ -84,9 +84,9 @@ def test_each_format_is_parsed_normalised_and_stored(name: str, tmp_path: Path) 
     path = write(tmp_path / "i.jsonl", ITEM)
     arguments = (path, "--format", name, "--out", str(tmp_path / "r"))
     with ChatServer() as server:
-        assert run(*arguments, "--llm", server.spec) == 0
+        assert run(*arguments, "--judge", server.spec) == 0
         first, calls = answers(tmp_path / "r"), len(server.asked())
-        assert run(*arguments, "--llm", server.spec) == 0
+        assert run(*arguments, "--judge", server.spec) == 0
         assert len(server.asked()) == calls
     assert answers(tmp_path / "r") == first
     quality = dimensions_of("quality") if name.startswith("listwise") else ()
@@ -103,7 +103,9 @@ def test_each_format_is_parsed_normalised_and_stored(name: str, tmp_path: Path) 
 def test_a_judge_that_prefers_what_comes_first_is_no_judge(name: str, tmp_path: Path) -> None:
     with ChatServer(default="first") as server:
         path = write(tmp_path / "i.jsonl", ITEM)
-        assert run(path, "--format", name, "--llm", server.spec, "--out", str(tmp_path / "r")) == 0
+        assert (
+            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+        )
         orders = [q["messages"][-1]["content"].find("GOOD") for q in server.asked()]
     row = answers(tmp_path / "r")["1", "preference"]
     assert row["normalised"] == 0.5
@@ -117,7 +119,9 @@ def test_a_judge_that_knows_the_better_one_is_heard(name: str, tmp_path: Path) -
     swapped = ITEM | {"id": "2", "argument": ITEM["argument_2"], "argument_2": ITEM["argument"]}
     with ChatServer(default="good") as server:
         path = write(tmp_path / "i.jsonl", ITEM, swapped)
-        assert run(path, "--format", name, "--llm", server.spec, "--out", str(tmp_path / "r")) == 0
+        assert (
+            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+        )
     found = answers(tmp_path / "r")
     assert found["1", "preference"]["normalised"] == 1
     assert found["2", "preference"]["normalised"] == 0
@@ -128,7 +132,9 @@ def test_scores_of_two_arguments_are_the_mean_of_both_orders(name: str, tmp_path
     """5 for what comes first and 1 for what comes second is 3 for both."""
     with ChatServer(default="first") as server:
         path = write(tmp_path / "i.jsonl", ITEM)
-        assert run(path, "--format", name, "--llm", server.spec, "--out", str(tmp_path / "r")) == 0
+        assert (
+            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+        )
     for dimension in ("answer_relevance", "groundedness"):
         row = answers(tmp_path / "r")["1", dimension]
         assert (row["value"], row["notes"]["orders"]) == (3, [5, 1])
@@ -142,7 +148,9 @@ def test_what_cannot_be_read_is_unscored_and_never_zero(
 ) -> None:
     with ChatServer(default=behaviour) as server:
         path = write(tmp_path / "i.jsonl", ITEM)
-        assert run(path, "--format", name, "--llm", server.spec, "--out", str(tmp_path / "r")) == 3
+        assert (
+            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 3
+        )
     for row in answers(tmp_path / "r").values():
         assert (row["value"], row["normalised"]) == (None, None)
         assert row["unscored"].partition(":")[0] in ("schema", "refusal")
@@ -157,9 +165,17 @@ def test_nuggets_are_made_once_stored_and_shared_by_all_arguments_on_a_question(
         ITEM | {"id": "3", "stance": "con"},
     ]
     path = write(tmp_path / "i.jsonl", *rows)
-    arguments = (path, "--format", "query-rubric", "--nuggets", "7", "--out", str(tmp_path / "r"))
+    arguments = (
+        path,
+        "--format",
+        "query-rubric",
+        "--set",
+        "nuggets=7",
+        "--out",
+        str(tmp_path / "r"),
+    )
     with ChatServer() as server:
-        assert run(*arguments, "--llm", server.spec) == 0
+        assert run(*arguments, "--judge", server.spec) == 0
         made = [q for q in server.asked() if "Name exactly 7 points" in q["messages"][0]["content"]]
         assert len(made) == 2  # pro and con
     found = answers(tmp_path / "r")
@@ -175,7 +191,7 @@ def test_a_plan_counts_the_nuggets_and_what_follows_on_them(
 ) -> None:
     path = write(tmp_path / "i.jsonl", ITEM, ITEM | {"id": "2", "argument": "Other words."})
     with ChatServer() as server:
-        arguments = (path, "--format", "query-rubric", "--llm", server.spec)
+        arguments = (path, "--format", "query-rubric", "--judge", server.spec)
         assert run(*arguments, "--plan", "--json") == 0
         (planned,) = json.loads(capsys.readouterr().out)["models"]
         assert server.asked() == []
@@ -191,9 +207,9 @@ def test_nuggets_outlive_a_run_that_ends_after_them(tmp_path: Path) -> None:
     path = write(tmp_path / "i.jsonl", ITEM)
     arguments = (path, "--format", "query-rubric", "--out", str(tmp_path / "r"))
     with ChatServer(["ok"], default="401") as server:
-        assert run(*arguments, "--llm", server.spec) not in (0, 3)
+        assert run(*arguments, "--judge", server.spec) not in (0, 3)
     with ChatServer() as server:
-        assert run(*arguments, "--llm", server.spec) == 0
+        assert run(*arguments, "--judge", server.spec) == 0
         asked = [q["messages"][0]["content"] for q in server.asked()]
     assert asked
     assert not any("Name exactly" in system for system in asked)
@@ -204,7 +220,7 @@ def test_nuggets_that_cannot_be_had_leave_their_question_alone_unscored(tmp_path
     path = write(tmp_path / "i.jsonl", ITEM, bad)
     with ChatServer() as server:
         arguments = (path, "--format", "query-rubric", "--out", str(tmp_path / "r"))
-        assert run(*arguments, "--llm", server.spec) == 3
+        assert run(*arguments, "--judge", server.spec) == 3
         asked = Counter("[[prose]]" in str(q["messages"]) for q in server.asked())
     assert asked[True] == 2  # the points, and one repair turn
     unscored = {key for key, row in answers(tmp_path / "r").items() if row["unscored"]}
@@ -217,7 +233,7 @@ def test_context_relevance_alone_needs_no_argument(tmp_path: Path) -> None:
     with ChatServer() as server:
         for name in FORMATS:
             out = tmp_path / name
-            assert run(path, "--format", name, "--llm", server.spec, "--out", str(out)) == 0
+            assert run(path, "--format", name, "--judge", server.spec, "--out", str(out)) == 0
             assert set(answers(out)) == {("1", "context_relevance")}
 
 
@@ -225,7 +241,7 @@ def test_each_document_is_rated_by_the_fine_grained_listwise_format(tmp_path: Pa
     path = write(tmp_path / "i.jsonl", ITEM)
     with ChatServer() as server:
         arguments = (path, "--format", "listwise-rag-fine", "--out", str(tmp_path / "r"))
-        assert run(*arguments, "--llm", server.spec) == 0
+        assert run(*arguments, "--judge", server.spec) == 0
     row = answers(tmp_path / "r")["1", "context_relevance"]
     assert len(row["notes"]["documents"]) == 2
     assert row["value"] == pytest.approx(sum(row["notes"]["documents"]) / 2)
@@ -264,7 +280,9 @@ def test_the_packaged_judge_says_what_it_cannot_rate(
 ) -> None:
     path = write(tmp_path / "i.jsonl", ITEM)
     assert run(path, "--out", str(tmp_path / "r")) == 0
-    assert "answer_relevance and preference need --llm" in capsys.readouterr().err
+    assert (
+        "answer_relevance and preference need a language model (--judge)" in capsys.readouterr().err
+    )
     found = answers(tmp_path / "r")
     assert set(found) == {("1", "context_relevance"), ("1", "groundedness")}
     notes = found["1", "groundedness"]["notes"]
@@ -403,10 +421,10 @@ def test_a_broken_item_is_one_line(
     ("options", "problem"),
     [
         (("--format", "beauty"), "expected for rag: rag-direct, direct"),
-        (("--format", "direct"), "--format direct requires --llm"),
-        (("--nuggets", "3"), "--nuggets requires"),
-        (("--format", "direct", "--llm", "X", "--nuggets", "3"), "--nuggets requires"),
-        (("--llm", "X", "--prompt", "rag-metric"), "takes prompts of the form triad"),
+        (("--format", "direct"), "--format direct requires a language model (--judge)"),
+        (("--set", "nuggets=3"), "--set nuggets requires"),
+        (("--format", "direct", "--judge", "X", "--set", "nuggets=3"), "--set nuggets requires"),
+        (("--judge", "X", "--set", "prompt=rag-metric"), "takes prompts of the form triad"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
@@ -450,9 +468,9 @@ def test_a_model_answers_in_every_form(name: str, llm: str | None, tmp_path: Pat
     item = {name: ITEM[name] for name in ("id", "query", "argument")}
     item |= {"documents": ["Buses filled up."], "dimensions": ["groundedness"]}
     path, out = write(tmp_path / "i.jsonl", item), tmp_path / "r"
-    more = ("--nuggets", "1") if "-rubric" in name and name != "static-rubric" else ()
+    more = ("--set", "nuggets=1") if "-rubric" in name and name != "static-rubric" else ()
     with ChatServer() as server:
-        asking = (path, "--llm", llm or server.spec, "--format", name, *more)
+        asking = (path, "--judge", llm or server.spec, "--format", name, *more)
         assert run(*asking, "--out", str(out)) == 0
         (row,) = answers(out).values()
         assert 0 <= row["normalised"] <= 1

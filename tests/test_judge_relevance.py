@@ -11,8 +11,9 @@ from pnyx.judging.base import ask
 from pnyx.judging.forms import form_of
 from pnyx.judging.forms.base import FormCall
 from pnyx.judging.llm.json_objects import UnreadableReply
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.lookup import HumanLabels
 from pnyx.judging.questions import Shot, Support
 from pnyx.judging.stances import ask_relevance

@@ -23,7 +23,8 @@ from argue_report import (
     response,
 )
 from pnyx.core.errors import InputError
-from pnyx.core.records import Citation, Document, Nugget, NuggetBank, Response, Sentence
+from pnyx.core.nuggets import Nugget, NuggetBank
+from pnyx.core.records import Citation, Document, Response, Sentence
 from pnyx.formats import read_responses, write_responses
 from pnyx.formats.reports.judged_report import NodeAnswer
 from pnyx.reports.tree.plan import ReportPlan, Weights

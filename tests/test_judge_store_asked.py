@@ -42,7 +42,7 @@ def test_a_row_leads_to_the_request_and_the_reply_as_they_were(call):
     said = json.dumps({"reason": "r", "evidence": "", "answer": "yes", "confidence": 0.75})
     with ChatServer(reply=said) as server:
         made = items("a.jsonl", [HOSTILE])
-        assert call("judge", "support", made, "--llm", server.spec, "--out", "out")[0] == 0
+        assert call("judge", "support", made, "--judge", server.spec, "--out", "out")[0] == 0
         (sent,) = server.asked()
     (row,) = rows_of("out")
     with store_of("out") as store:
@@ -59,7 +59,7 @@ def test_what_was_behind_an_answer_is_all_there_in_its_order(call):
     texts = ["one [[prose_unrepaired]]", "two", "three [[prose]]"]
     with ChatServer() as server:
         made = items("a.jsonl", texts)
-        status, _, said = call("judge", "support", made, "--llm", server.spec, "--out", "out")
+        status, _, said = call("judge", "support", made, "--judge", server.spec, "--out", "out")
         assert status == 3, said
     first, second, third = rows_of("out")
     with store_of("out") as store:
@@ -79,7 +79,7 @@ def test_what_was_behind_an_answer_is_all_there_in_its_order(call):
 def test_calls_that_failed_are_there_with_their_reason(call):
     with ChatServer() as server:
         made = items("a.jsonl", ["one [[400]]", "two"])
-        call("judge", "support", made, "--llm", server.spec, "--out", "out")
+        call("judge", "support", made, "--judge", server.spec, "--out", "out")
     failed, _ = rows_of("out")
     assert failed["value"] is None
     with store_of("out") as store:
@@ -92,9 +92,9 @@ def test_several_judges_repeats_and_batches(call):
     with ChatServer() as server:
         made = items("a.jsonl", ["one", "two"])
         other = server.spec.replace("#test", "#other")
-        spec = ("--llm", server.spec, "--llm", other)
+        spec = ("--judge", server.spec, "--judge", other)
         assert call("judge", "support", made, *spec, "--out", "panel")[0] in (0, 3)
-        again = ("--llm", server.spec, "--out", "quality", "--samples", 3)
+        again = ("--judge", server.spec, "--out", "quality", "--set", "samples=3")
         rated = Path("rated.jsonl")
         rated.write_text('{"id": "1", "text": "Fares fell.", "dimensions": ["cogency", "clarity"]}')
         status, _, said = call("judge", "quality", str(rated), *again)
@@ -111,10 +111,10 @@ def test_several_judges_repeats_and_batches(call):
 def test_a_report_in_batches_by_way_of_its_findings(tmp_path, call):
     run, bank = write_files(tmp_path)
     with ChatServer(reply=scripted) as server:
-        given = ("judge", "report", run, "--nuggets", bank, "--llm", server.spec)
-        assert call(*given, "--batch", 50, "--out", "out")[0] == 3
+        given = ("judge", "report", run, "--nuggets", bank, "--judge", server.spec)
+        assert call(*given, "--set", "batch=50", "--out", "out")[0] == 3
         with_text = rows_of("out")
-        assert call(*given, "--batch", 50, "--out", "hidden", "--no-text")[0] == 3
+        assert call(*given, "--set", "batch=50", "--out", "hidden", "--no-text")[0] == 3
     assert all(row["asked"] for row in with_text)
     assert len({key for row in with_text for key in row["asked"]}) < len(with_text)
     assert [row["asked"] for row in rows_of("hidden")] == [row["asked"] for row in with_text]
@@ -127,15 +127,17 @@ def test_without_a_model_nothing_was_asked_and_a_former_run_is_led_back_to(call)
     assert "asked" not in row
     assert asked_of(row) == ()
     with ChatServer() as server:
-        call("judge", "support", made, "--llm", server.spec, "--out", "llm")
-    call("judge", "support", made, "--lookup", "llm", "--out", "again")
+        call("judge", "support", made, "--judge", server.spec, "--out", "llm")
+    call("judge", "support", made, "--judge", "llm", "--out", "again")
     assert rows_of("again")[0]["asked"] == rows_of("llm")[0]["asked"]
 
 
 def test_a_missing_damaged_or_false_entry_is_said(call):
     with ChatServer() as server:
         made = items("a.jsonl", ["Fares fell."])
-        call("judge", "support", made, "--llm", server.spec, "--out", "out", "--store", "s.sqlite")
+        call(
+            "judge", "support", made, "--judge", server.spec, "--out", "out", "--store", "s.sqlite"
+        )
     (row,) = rows_of("out")
     (key,) = row["asked"]
     with Store("s.sqlite", read_only=True) as store:

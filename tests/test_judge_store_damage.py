@@ -123,7 +123,7 @@ def judged(tmp_path, own_place):
     """Items, and arguments that judge them, once judged; the server counts what it is asked."""
     Path("i.jsonl").write_text(json.dumps(ITEM) + "\n")
     with ChatServer() as server:
-        arguments = ["judge", "support", "i.jsonl", "--llm", f"{server.url}#m", "--store", "s"]
+        arguments = ["judge", "support", "i.jsonl", "--judge", f"{server.url}#m", "--store", "s"]
         assert code_of(*arguments, "--out", "r0") == 0
         yield arguments, server
 
@@ -275,7 +275,7 @@ from pnyx.cli import main
 
 def judge(*more):
     try:
-        main(["judge", "support", "i.jsonl", "--llm", sys.argv[1], "--from-store", *more])
+        main(["judge", "support", "i.jsonl", "--judge", sys.argv[1], "--from-store", *more])
     except SystemExit as stopped:
         return stopped.code
 

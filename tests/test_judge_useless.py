@@ -35,7 +35,15 @@ def answers():
 
 
 def judge(capsys, server, *more):
-    given = ["judge", "support", "items.jsonl", "--llm", server.spec, "--concurrency", CONCURRENCY]
+    given = [
+        "judge",
+        "support",
+        "items.jsonl",
+        "--judge",
+        server.spec,
+        "--concurrency",
+        CONCURRENCY,
+    ]
     with pytest.raises(SystemExit) as stopped:
         main([*map(str, given), "--out", "R", *more])
     captured = capsys.readouterr()
@@ -54,14 +62,14 @@ def judge(capsys, server, *more):
 )
 def test_a_server_without_answers_is_given_up_soon(capsys, items, reply, said, batch):
     with ChatServer(reply=reply, default="ok" if reply else "empty") as server:
-        status, told = judge(capsys, server, "--batch", batch)
+        status, told = judge(capsys, server, "--set", f"batch={batch}")
         assert (status, told.count("\n")) == (2, 2), told  # the cost, and why
         assert f"no answer was in any of the first {_USELESS} replies of test" in told
         assert said in told
         first = len(server.asked())
         assert _USELESS <= first < _USELESS + CONCURRENCY
         # Given again, with a few questions more: what came back is in the store.
-        status, told = judge(capsys, server, "--batch", batch)
+        status, told = judge(capsys, server, "--set", f"batch={batch}")
         assert status == 2
         assert len(server.asked()) - first <= (
             _USELESS // 3 + 1 + CONCURRENCY if reply else _USELESS + CONCURRENCY
@@ -75,7 +83,7 @@ def test_a_server_without_answers_is_given_up_soon(capsys, items, reply, said, b
             assert kept == len(counts)
     # Mended, the others get their answers.
     with ChatServer() as server:
-        assert judge(capsys, server, "--batch", batch)[0] == (0 if reply is None else 3)
+        assert judge(capsys, server, "--set", f"batch={batch}")[0] == (0 if reply is None else 3)
     rows = answers()
     assert len(rows) == 200
     assert sum(row["unscored"] is not None for row in rows) <= _USELESS + _FRESH + 2 * CONCURRENCY

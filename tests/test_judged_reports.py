@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.records import NODES, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.records import NODES
 from pnyx.formats.reports.judged_report import (
     OUTCOMES,
     JudgedAnswer,

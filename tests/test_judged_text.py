@@ -70,7 +70,7 @@ WAYS = {
     "annotate apply --all": ["annotate", "apply", "--all", *ASKED, "--out", "a.jsonl"],
     "rerank": ["search", "i", QUESTION, "--rerank"],
     "sides": ["search", "i", QUESTION, "--stance", "pro"],
-    "bench": ["bench", "perspectives", "--index", "i", "--perspectives", "views.jsonl",
+    "bench": ["compare", "retrievers", "--index", "i", "--perspectives", "views.jsonl",
               "--out", "o", "--retrievers", "bm25", "--variants", "plain"],
     "argue": ["argue", "i", QUESTION],
 }  # fmt: skip

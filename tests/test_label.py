@@ -349,7 +349,7 @@ def test_labels_give_the_figures_that_a_hand_computes(tmp_path, capsys):
     said = {"task": "support", "unscored": None, "judge": "j"}
     judged = [{"id": f"i{n}", "value": n <= 3, **said} for n in range(1, 7)]
     answers = write_rows(tmp_path / "answers.jsonl", judged)
-    assert pnyx("measure", "support", answers, "--labels", tmp_path / "labels.jsonl", "--json") == 0
+    assert pnyx("measure", answers, "--labels", tmp_path / "labels.jsonl", "--json") == 0
     found = json.loads(capsys.readouterr().out)["measures"]
     # Agreed on 1, 2 and 6; tp 2, fp 1, fn 2: F1 4/7. Chance is .5, so kappa 0.
     assert found["accuracy"]["value"] == pytest.approx(3 / 6)

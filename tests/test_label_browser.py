@@ -126,7 +126,7 @@ def test_two_people_label_ten_items_by_keyboard_and_a_third_decides(watched, tmp
             for row in rows
         ],
     )
-    command = [sys.executable, "-m", "pnyx", "measure", "support", answers, "--labels", out]
+    command = [sys.executable, "-m", "pnyx", "measure", answers, "--labels", out]
     found = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
     measures = json.loads(found.stdout)["measures"]
     assert measures["accuracy"]["value"] == pytest.approx(0.7)

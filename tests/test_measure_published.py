@@ -117,7 +117,6 @@ def test_the_released_predictions_measure_as_the_recipe_says(judge, tmp_path, ca
         main(
             [
                 "measure",
-                "relevance",
                 str(answers),
                 "--labels",
                 str(labels),

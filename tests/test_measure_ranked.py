@@ -234,7 +234,7 @@ def test_the_plot_at_the_command_line(tmp_path, capsys):
         "id": p.verdict.id, "value": words[p.gold.gain], "uncertain": p.gold.uncertain}) + "\n"
         for p in rows))  # fmt: skip
     plot = tmp_path / "r.svg"
-    command = ["measure", "relevance", str(answers), "--labels", str(labels)]
+    command = ["measure", str(answers), "--labels", str(labels)]
     with pytest.raises(SystemExit) as ended:
         main([*command, "--json", "--plot", str(plot)])
     assert ended.value.code == 3

@@ -121,7 +121,7 @@ def test_every_weighted_measure_is_registered():
         for name, value in vars(importlib.import_module(module.name)).items()
         if name.startswith("weighted_")
     }
-    # Of predictions on people's own scale, not of answers: `tools/own_quality.py` prints them.
+    # Of predictions on people's own scale, not of answers (lab/training/own_quality.py).
     found -= {weighted_pearson, weighted_r2}
     assert found == {measure.weighted for measure in MEASURES.values()}
 

@@ -235,7 +235,9 @@ def test_measures_that_cannot_be_are_refused_in_one_line(measure, problem):
 
 def test_every_name_that_the_documentation_holds_is_read_as_by_ir_measures(names_of_ir_measures):
     root = Path(__file__).parents[1]
-    text = "\n".join(p.read_text("utf-8") for p in [root / "README.md", *root.glob("docs/*/*.md")])
+    pages = [root / "README.md", *root.glob("docs/*/*.md")]
+    pages += root.glob("docs/reference/measures/*.md")
+    text = "\n".join(page.read_text("utf-8") for page in pages)
     found = set(
         re.findall(r"(?<![\w.])([A-Za-z_]+(?:\([a-z_]+=[^()\s]+\))?(?:@\d+)?)(?![\w(@])", text)
     )

@@ -58,7 +58,7 @@ def test_an_unknown_price_is_none_and_never_zero():
     assert ledger.row()["cost_usd"] is None
     assert estimate([request()], None).cost_usd is None
     check_budget(None, "my-own-model", None)
-    with pytest.raises(InputError, match="--prices") as caught:
+    with pytest.raises(InputError, match="--set prices") as caught:
         check_budget(1.0, "my-own-model", None)
     assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match="needs a price"):

@@ -436,7 +436,16 @@ def test_the_command_line_judges_with_it(tmp_path, capsys):
     store = ["--store", str(tmp_path / "store.sqlite")]
     with pytest.raises(SystemExit) as ended:
         main(
-            ["judge", "support", str(items), "--out", str(tmp_path / "r"), "--llm", "local", *store]
+            [
+                "judge",
+                "support",
+                str(items),
+                "--out",
+                str(tmp_path / "r"),
+                "--judge",
+                "local",
+                *store,
+            ]
         )
     assert ended.value.code in (0, 3)
     answers = [json.loads(x) for x in (tmp_path / "r" / "answers.jsonl").read_text().splitlines()]
@@ -450,7 +459,15 @@ def test_the_command_line_says_in_one_line_that_a_file_is_broken(tmp_path, capsy
     path = broken(tmp_path, "noise")
     with pytest.raises(SystemExit) as ended:
         main(
-            ["judge", "support", str(items), "--out", str(tmp_path / "r"), "--llm", f"gguf:{path}"]
+            [
+                "judge",
+                "support",
+                str(items),
+                "--out",
+                str(tmp_path / "r"),
+                "--judge",
+                f"gguf:{path}",
+            ]
         )
     assert ended.value.code == 2
     err = capsys.readouterr().err.strip().splitlines()

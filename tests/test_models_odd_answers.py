@@ -245,7 +245,15 @@ def test_a_judge_behind_an_odd_server_ends_in_a_line(server, answer, tmp_path, c
     server.refuse = lambda *_: (200, answer.encode())
     rows = [{"id": "1", "text": "It is so.", "statement": "So it is."}]
     items = write_rows(tmp_path / "items.jsonl", rows)
-    command = ["judge", "support", items, "--llm", f"{url(server)}#test", "--out", tmp_path / "out"]
+    command = [
+        "judge",
+        "support",
+        items,
+        "--judge",
+        f"{url(server)}#test",
+        "--out",
+        tmp_path / "out",
+    ]
     status, _, said = called(capsys, *command)
     assert status == 2, said
     assert "Traceback" not in said

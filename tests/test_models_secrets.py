@@ -139,7 +139,7 @@ def test_a_run_writes_no_echo_of_the_key(own_place, monkeypatch, capfd, tmp_path
     item = {"id": "1", "text": "Fares fell.", "statement": "Buses got cheaper."}
     Path("items.jsonl").write_text(json.dumps(item) + "\n")
     with ChatServer(reply=answer) as server, pytest.raises(SystemExit) as ended:
-        main(["judge", "support", "items.jsonl", "--llm", server.spec, "--out", "out"])
+        main(["judge", "support", "items.jsonl", "--judge", server.spec, "--out", "out"])
     assert ended.value.code == 0
     assert '"value": true' in Path("out/answers.jsonl").read_text()
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -232,7 +232,7 @@ def test_a_proxy_that_cannot_be_used_is_one_line_without_its_password(
     monkeypatch.setenv("no_proxy", "")
     Path("i.jsonl").write_text('{"id": "1", "text": "Fares fell.", "statement": "Cheap."}\n')
     with pytest.raises(SystemExit) as ended:
-        main("judge support i.jsonl --llm http://192.0.2.1/v1#m --out o".split())
+        main("judge support i.jsonl --judge http://192.0.2.1/v1#m --out o".split())
     said = capfd.readouterr().err
     assert ended.value.code == 2
     assert re.fullmatch(r"pnyx: the proxy that the environment names .*\n", said)

@@ -184,7 +184,7 @@ def test_a_server_that_refuses_everything_is_greeted_once_and_its_words_are_said
     write_rows("items.jsonl", [{**ITEM, "id": str(n)} for n in range(60)])
     words = "This tenant is suspended, ask Ada."
     with ReplayServer(lambda *_: (status, {"error": {"message": words}})) as server:
-        command = ("judge", "support", "items.jsonl", "--llm", server.spec, "--concurrency", 1)
+        command = ("judge", "support", "items.jsonl", "--judge", server.spec, "--concurrency", 1)
         code, _, err = run(*command, "--out", "o")
         assert len(server.requests) == 3  # the request, a greeting, and one without a limit
     assert code == 2
@@ -330,7 +330,7 @@ def test_a_model_that_loads_is_waited_for_longer_than_attempts_last(monkeypatch)
         assert len(server.requests) == 10
     assert isinstance(answer, Judged)
     assert len(lines) == 1
-    assert lines[0].endswith("waiting up to 30 s (--wait)")
+    assert lines[0].endswith("waiting up to 30 s (--set wait)")
 
 
 @pytest.mark.all
@@ -338,8 +338,8 @@ def test_a_model_that_loads_is_waited_for_longer_than_attempts_last(monkeypatch)
 def test_a_model_that_never_loads_ends_the_run_as_wait_says(addresses, run):
     write_rows("items.jsonl", [ITEM])
     with ReplayServer(loading_until(10**6)) as first, ReplayServer(loading_until(10**6)) as second:
-        llms = [part for s in (first, second)[:addresses] for part in ("--llm", s.spec)]
-        command = ("judge", "support", "items.jsonl", *llms, "--out", "o", "--wait", "0.3")
+        llms = [part for s in (first, second)[:addresses] for part in ("--judge", s.spec)]
+        command = ("judge", "support", "items.jsonl", *llms, "--out", "o", "--set", "wait=0.3")
         code, _, err = run(*command)
     assert code == 2
     assert "still loads its model after 0.3 s" in err
@@ -375,7 +375,7 @@ def test_a_server_that_cuts_prompts_is_warned_of_once(run):
     text = "The council met on a day in May. " * 500
     write_rows("items.jsonl", [{**ITEM, "id": str(n), "text": f"{text}{n}"} for n in range(3)])
     with ReplayServer(lambda *_: (200, completion(tokens=2051))) as server:
-        code, _, err = run("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "o")
+        code, _, err = run("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "o")
     assert code == 0
     assert err.count("cuts prompts off") == 1
     assert "counted 2,051 tokens" in err
@@ -388,11 +388,11 @@ def test_request_fields_are_sent_and_kept_apart_in_the_store(run):
     write_rows("items.jsonl", [ITEM])
     Path("fields.json").write_text('{"chat_template_kwargs": {"enable_thinking": false}}')
     with ReplayServer(lambda *_: (200, completion())) as server:
-        command = ("judge", "support", "items.jsonl", "--llm", server.spec)
-        low = ("--request", '{"reasoning_effort": "low"}')
+        command = ("judge", "support", "items.jsonl", "--judge", server.spec)
+        low = ("--set", 'request={"reasoning_effort": "low"}')
         assert run(*command, "--out", "a")[0] == 0
         assert run(*command, "--out", "b", *low)[0] == 0
-        assert run(*command, "--out", "c", "--request", "fields.json")[0] == 0
+        assert run(*command, "--out", "c", "--set", "request=fields.json")[0] == 0
         assert len(server.requests) == 3
         assert run(*command, "--out", "d", *low)[0] == 0  # from the store
         assert run(*command, "--out", "e", *low, "--from-store")[0] == 0
@@ -402,14 +402,14 @@ def test_request_fields_are_sent_and_kept_apart_in_the_store(run):
     assert with_kwargs["chat_template_kwargs"] == {"enable_thinking": False}
     assert rows_of("d") == rows_of("b")
     assert run("store", "export", "--out", "s.jsonl")[0] == 0
-    assert run("store", "merge", "s.jsonl", "--store", "other.sqlite")[0] == 0
+    assert run("files", "merge", "s.jsonl", "--out", "other.sqlite")[0] == 0
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"model": "other"}', "model cannot be set here: use --llm"),
-        ('{"temperature": 1}', "use --temperature"),
+        ('{"model": "other"}', "model cannot be set here: use --judge or --llm"),
+        ('{"temperature": 1}', "use --set temperature"),
         ('{"messages": []}', "messages cannot be set here: Pnyx sets it itself"),
         ('{"api_key": "x"}', "looks like a secret: set PNYX_API_KEY"),
         ('{"extra": [{"Authorization": "x"}]}', "Authorization looks like a secret"),
@@ -420,8 +420,8 @@ def test_request_fields_are_sent_and_kept_apart_in_the_store(run):
 def test_fields_that_cannot_be_set_are_refused_before_anything_is_asked(text, problem, run):
     write_rows("items.jsonl", [ITEM])
     with ReplayServer(lambda *_: (200, completion())) as server:
-        command = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "o")
-        code, _, err = run(*command, "--request", text)
+        command = ("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "o")
+        code, _, err = run(*command, "--set", f"request={text}")
         assert server.requests == []
     assert code == 2
     assert problem in err
@@ -433,20 +433,20 @@ def test_a_field_that_the_server_refuses_ends_the_run_and_is_named(run):
     write_rows("items.jsonl", [ITEM])
     error = {"error": {"message": "Unknown parameter: 'reasoning_effort'", "param": None}}
     with ReplayServer(lambda *_: (400, error)) as server:
-        command = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "o")
-        code, _, err = run(*command, "--request", '{"reasoning_effort": "low"}')
+        command = ("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "o")
+        code, _, err = run(*command, "--set", 'request={"reasoning_effort": "low"}')
         assert len(server.requests) == 1
     assert code == 2
-    assert "refuses the field 'reasoning_effort' of --request" in err
+    assert "refuses the field 'reasoning_effort' of --set request" in err
 
 
 def test_a_record_does_not_choose_request_fields_by_itself(run):
     write_rows("items.jsonl", [ITEM])
     fields = '{"reasoning_effort": "low"}'
     with ReplayServer(lambda *_: (200, completion())) as server:
-        command = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "a")
-        assert run(*command, "--request", fields)[0] == 0
-        repeat = ("repeat", "a", "--with", f"llm={server.spec}")
+        command = ("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "a")
+        assert run(*command, "--set", f"request={fields}")[0] == 0
+        repeat = ("files", "repeat", "a", "--with", f"judge={server.spec}")
         code, _, err = run(*repeat)
         assert code == 2
         assert "request fields (request: " in err

@@ -50,7 +50,7 @@ def judged(tmp_path) -> str:
 
 def test_a_model_that_quotes_is_asked_the_same_in_either_mode(tmp_path, call):
     with ChatServer(reply=quoting) as server:
-        arguments = ["judge", "support", judged(tmp_path), "--llm", server.spec, "--out", "out"]
+        arguments = ["judge", "support", judged(tmp_path), "--judge", server.spec, "--out", "out"]
         status, out, err = call(*arguments)
         assert status == 3
         assert marked(CANARY, [out, err], tmp_path) == ["answers.jsonl"]
@@ -68,7 +68,7 @@ def test_a_model_that_quotes_is_asked_the_same_in_either_mode(tmp_path, call):
 
 def test_what_is_left_of_an_answer(tmp_path, call):
     with ChatServer(reply=quoting) as server:
-        arguments = ["judge", "support", judged(tmp_path), "--llm", server.spec, "--out", "out"]
+        arguments = ["judge", "support", judged(tmp_path), "--judge", server.spec, "--out", "out"]
         _, out, err = call(*arguments, "--no-text", "--json")
     assert marked(CANARY, [out, err], tmp_path) == []
     rows = [json.loads(line) for line in (tmp_path / "out/answers.jsonl").read_text().splitlines()]
@@ -79,7 +79,7 @@ def test_what_is_left_of_an_answer(tmp_path, call):
     assert rows[1]["unscored"] == "schema"
     assert rows[3]["unscored"] == "rejected"
     assert json.loads(out)["no_text"] is True
-    measured = call("measure", "support", "out", "--labels", labels(tmp_path), "--no-text")
+    measured = call("measure", "out", "--labels", labels(tmp_path), "--no-text")
     assert measured[0] == 3
     assert marked(CANARY, measured[1:], tmp_path) == []
 
@@ -110,10 +110,10 @@ def test_validate_quotes_nothing(tmp_path, call):
     row = {"metadata": {"run_id": "r", "topic_id": "t"}, "references": [CANARY, CANARY]}
     path = write(tmp_path / "in-run.jsonl", [{**row, "answer": []}, {**row, "answer": CANARY}])
     for option in ([], ["--json"]):
-        shown = call("validate", path, *option)
+        shown = call("files", "validate", path, *option)
         assert shown[0] == 2
         assert CANARY in "".join(shown[1:])
-        status, out, err = call("validate", path, "--no-text", *option)
+        status, out, err = call("files", "validate", path, "--no-text", *option)
         assert status == 2
         assert marked(CANARY, [out, err], tmp_path) == []
 
@@ -135,7 +135,7 @@ def test_a_crash_says_where_but_not_what(tmp_path, call, monkeypatch):
 
 def test_the_store_is_exported_without_what_was_said(tmp_path, call):
     with ChatServer(reply=quoting) as server:
-        call("judge", "support", judged(tmp_path), "--llm", server.spec, "--out", "out")
+        call("judge", "support", judged(tmp_path), "--judge", server.spec, "--out", "out")
     assert CANARY in call("store", "export")[1]
     _, out, err = call("store", "export", "--no-text")
     assert CANARY not in out + err
@@ -195,7 +195,7 @@ def campaign(tmp_path) -> list[str]:
 @pytest.mark.parametrize("with_model", [False, True], ids=["packaged", "llm"])
 def test_a_report_is_judged_and_measured_without_a_text(tmp_path, call, with_model):
     with ChatServer(reply=None) as server:
-        model = ["--llm", server.spec] if with_model else []
+        model = ["--judge", server.spec] if with_model else []
         arguments = ["judge", "report", *campaign(tmp_path), *model]
         shown = call(*arguments, "--out", "plain")
         hidden = call(*arguments, "--out", "hidden", "--no-text")
@@ -237,7 +237,7 @@ def test_a_broken_report_is_named_but_not_quoted(tmp_path, call):
 # Which commands -----------------------------------------------------------------------------------
 
 RESTRICTED = (
-    *("judge", "judge report", "measure", "nuggets assign", "validate"),
+    *("judge", "judge report", "measure", "nuggets assign", "files validate"),
     "store export",
 )
 """Commands, and groups, that take documents or responses, and show no more of them than asked."""

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from nugget_rows import ROWS
 from pnyx.cli import app
 from pnyx.core.errors import InputError
-from pnyx.core.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 from pnyx.formats import (
     FORMATS,
     faults,
@@ -233,7 +233,7 @@ def test_nothing_is_written_where_a_bank_is_refused(tmp_path):
     source, out = tmp_path / "v3.jsonl", tmp_path / "out.jsonl"
     bad = {"query_id": "8", "nugget_bank": {"N": {"question": "N", "aggregator_type": "NOT"}}}
     source.write_text(json.dumps(V3) + "\n" + json.dumps(bad) + "\n")
-    args = ["convert", str(source), "--to", "ragtime26-nuggets", "-o", str(out)]
+    args = ["files", "convert", str(source), "--to", "ragtime26-nuggets", "-o", str(out)]
     result = CliRunner().invoke(app, args)
     assert isinstance(result.exception, InputError)
     assert "bank of topic '8': ragtime26-nuggets cannot hold it" in str(result.exception)
@@ -354,7 +354,7 @@ def test_every_fault_is_one_line_with_its_number(row, problem, tmp_path):
     assert problem in found[0]
     assert found[1].endswith(":3: duplicate topic '101', first in line 1") or "'r1'" in found[1]
     assert len(found) == 2
-    result = CliRunner().invoke(app, ["validate", path, "--format", name])
+    result = CliRunner().invoke(app, ["files", "validate", path, "--format", name])
     assert result.output.splitlines() == found
 
 

@@ -33,7 +33,7 @@ def results(call: Any) -> None:
             for n, yes in enumerate(truth)
         ]  # fmt: skip
         write_rows(f"{name}.jsonl", verdicts)
-        lookup = ("--lookup", f"{name}.jsonl", "--out", name)
+        lookup = ("--judge", f"{name}.jsonl", "--out", name)
         assert call("judge", "support", "items.jsonl", *lookup)[0] == 0
 
 
@@ -41,14 +41,16 @@ def printed(call: Any, *arguments: str) -> dict[str, Any]:
     return dict(json.loads(call(*arguments, "--json")[1]))
 
 
-def test_judges_are_compared_as_by_compare_judges(results: None, call: Any) -> None:
+def test_judges_of_a_table_are_compared_as_those_of_several_results(
+    results: None, call: Any
+) -> None:
     for name in ("then", "now"):
         rows = [json.loads(line) for line in Path(name, "answers.jsonl").read_text().splitlines()]
         write_rows(f"{name}/answers.jsonl", [row | {"judge": name} for row in rows])
     both = Path("then/answers.jsonl").read_text() + Path("now/answers.jsonl").read_text()
     Path("both.jsonl").write_text(both)
     choice = printed(call, "check", "both.jsonl", "--labels", "l.jsonl")["choice"]
-    compared = printed(call, "compare", "judges", "then", "now", "--labels", "l.jsonl")
+    compared = printed(call, "check", "then", "now", "--labels", "l.jsonl")
     assert choice["comparisons"] == compared["comparisons"]
     for name in ("baseline", "margin", "items", "left_out", "clusters"):
         assert choice[name] == compared[name], name

@@ -72,7 +72,7 @@ def shown(server: ChatServer) -> list[str]:
 def test_a_file_says_what_is_asked_on_which_scale_with_which_examples(paths, form):
     items, own = paths
     with ChatServer(reply=polite) as server:
-        code = run("judge", "quality", items, "--dimensions", own, "--llm", server.spec,
+        code = run("judge", "quality", items, "--dimensions", own, "--judge", server.spec,
                    "--format", form, "--out", "r")  # fmt: skip
         asked = shown(server)
     assert code == 0
@@ -103,7 +103,7 @@ def test_a_file_says_what_is_asked_on_which_scale_with_which_examples(paths, for
 def test_another_file_is_another_run_and_the_same_asks_nothing_again(paths, tmp_path, capsys):
     items, own = paths
     with ChatServer(reply=polite) as server:
-        arguments = ("judge", "quality", items, "--dimensions", own, "--llm", server.spec)
+        arguments = ("judge", "quality", items, "--dimensions", own, "--judge", server.spec)
         assert run(*arguments, "--out", "r") == 0
         count = len(server.asked())
         assert run(*arguments, "--out", "r") == 0
@@ -120,11 +120,11 @@ def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
     labels = [{"id": "a", "dimension": "politeness", "value": 4},
               {"id": "b", "dimension": "politeness", "value": 2}]  # fmt: skip
     with ChatServer(reply=polite) as server:
-        asking = ("--dimensions", own, "--llm", server.spec)
+        asking = ("--dimensions", own, "--judge", server.spec)
         assert run("judge", "quality", items, *asking, "--out", "r") == 0
-        assert run("audit", "stress", "length", items, *asking, "--out", "s") == 0
+        assert run("audit", "run", "--trial", "length", items, *asking, "--out", "s") == 0
     path = write_rows("labels.jsonl", labels)
-    code, out, _ = called(capsys, "measure", "quality", "r", "--labels", path, "--json")
+    code, out, _ = called(capsys, "measure", "r", "--labels", path, "--json")
     measures = json.loads(out)["per_dimension"]["politeness"]
     assert code == 0
     assert measures["mean_absolute_error"]["value"] == pytest.approx(0.5)  # 0 and 1
@@ -153,7 +153,7 @@ def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
 def test_what_is_wrong_with_a_file_is_one_line(paths, tmp_path, capsys, change, line, problem):
     items, own = paths
     (tmp_path / "own.toml").write_text(FILE.replace(*change))
-    said = refused(capsys, items, "--dimensions", own, "--llm", "http://127.0.0.1:9/v1#m",
+    said = refused(capsys, items, "--dimensions", own, "--judge", "http://127.0.0.1:9/v1#m",
                    "--out", "r")  # fmt: skip
     assert f"own.toml:{line}: " in said
     assert problem in said
@@ -161,12 +161,12 @@ def test_what_is_wrong_with_a_file_is_one_line(paths, tmp_path, capsys, change, 
 
 def test_choices_that_do_not_go_together(paths, capsys):
     items, own = paths
-    llm = ("--llm", "http://127.0.0.1:9/v1#m", "--out", "r")
-    assert "--dimensions requires --llm" in refused(
+    llm = ("--judge", "http://127.0.0.1:9/v1#m", "--out", "r")
+    assert "--dimensions requires a language model (--judge)" in refused(
         capsys, items, "--dimensions", own, "--out", "r"
     )
     assert "the file of --dimensions says it" in refused(
-        capsys, items, "--dimensions", own, "--scale", "5", *llm
+        capsys, items, "--dimensions", own, "--set", "scale=5", *llm
     )
     assert "no such file" in refused(capsys, items, "--dimensions", "x.toml", *llm).lower()
     other = write_rows("other.jsonl", [{"id": "a", "text": "x", "dimensions": ["cogency"]}])
@@ -223,7 +223,7 @@ def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths
     assert "polite" in dict(blocks(request))["task"]
     assert "clarity" in dict(blocks(request))["names"]
     assert "found false: a draft" in refused(
-        capsys, items, "--dimensions", "draft.toml", "--llm", server.spec, "--out", "r"
+        capsys, items, "--dimensions", "draft.toml", "--judge", server.spec, "--out", "r"
     )
     assert "exists and may have been edited" in refuser(*DRAFTING[:2])(
         capsys, *DRAFTING[2:], "--llm", server.spec, "--out", "draft.toml"
@@ -232,7 +232,7 @@ def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths
     assert "\\u202e" in draft.read_text()  # who reviews it sees it
     Path("cut.toml").write_text(draft.read_text().replace("reviewed = false", ""))
     assert "found none: a draft" in refused(
-        capsys, items, "--dimensions", "cut.toml", "--llm", server.spec, "--out", "r"
+        capsys, items, "--dimensions", "cut.toml", "--judge", server.spec, "--out", "r"
     )
     draft.write_text(draft.read_text().replace("reviewed = false", "reviewed = true"))
     own = read_own(draft)
@@ -240,7 +240,7 @@ def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths
     assert own.dimensions["politeness"].definition == 'Is it kind, not "rude"?\x7f\u202e'
     assert own.examples == [("Dear Sir,\nthanks.", (("politeness", 3),))]
     with ChatServer(reply=polite) as server:
-        asking = ("--dimensions", draft, "--llm", server.spec, "--out", "r")
+        asking = ("--dimensions", draft, "--judge", server.spec, "--out", "r")
         assert run("judge", "quality", items, *asking) == 3  # a 4 is off the scale
     assert manifest_of("r")["settings"]["dimensions"]["drafted_by"] == "test"
 

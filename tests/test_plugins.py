@@ -97,8 +97,8 @@ def test_a_judge_answers(tea, pnyx, tmp_path):
     assert (told["value"], told["probability"], told["judge"]) == (True, 1.0, "overlap")
     code, _, err = pnyx(tea, *command, "nobody")
     assert code == 2
-    assert err.startswith("pnyx: --judge nobody: the judges of plugins are "), err
-    assert "overlap" in err
+    assert err.startswith("pnyx: --judge: found 'nobody', which is not a file or folder, "), err
+    assert "a judge of a plugin (overlap)" in err
     items = '{"id": "1", "text": "Tea calms people.", "topic": "tea"}\n'
     (tmp_path / "texts.jsonl").write_text(items)
     code, _, err = pnyx(
@@ -108,23 +108,41 @@ def test_a_judge_answers(tea, pnyx, tmp_path):
         2,
         "pnyx: --judge overlap does not answer quality (see pnyx judge --help)\n",
     )
-    code, _, err = pnyx(tea, *command, "overlap", "--labels", "gold.jsonl")
-    assert (code, err) == (
-        2,
-        "pnyx: --labels and --judge exclude each other (see pnyx judge --help)\n",
-    )
+    (tmp_path / "gold.jsonl").write_text('{"id": "1", "value": true}\n')
+    for names in (("overlap", "gold.jsonl"), ("gold.jsonl", "overlap")):
+        code, _, err = pnyx(tea, *command, names[0], "--judge", names[1])
+        alone = f"pnyx: --judge: {names[0]} answers alone; only language models vote"
+        assert (code, err) == (2, f"{alone} (see pnyx judge --help)\n")
+
+
+def test_a_record_may_not_choose_a_plugin_even_next_to_a_file_of_its_name(tea, pnyx, tmp_path):
+    row = {"id": "1", "text": "Tea calms people.", "statement": "tea calms"}
+    (tmp_path / "items.jsonl").write_text(json.dumps(row) + "\n")
+    assert pnyx(tea, "judge", "support", "items.jsonl", "--out", "R", "--judge", "overlap")[0] == 0
+    (tmp_path / "overlap").write_text('{"id": "1", "value": true}\n')
+    code, _, err = pnyx(tea, "files", "repeat", "R")
+    assert code == 2
+    assert "the record names a judge (judge: overlap)" in err
+    (tmp_path / "overlap").unlink()
+    assert pnyx(tea, "files", "repeat", "R", "--with", "judge=overlap")[:2] == (
+        0, "R: the same bytes (1 file)\n",
+    )  # fmt: skip
 
 
 def test_a_format_is_recognised_read_and_validated(tea, pnyx, tmp_path):
     (tmp_path / "corpus.bars").write_text("d1 | Tea calms people.\nd2 | Coffee does not.\n")
-    assert pnyx(tea, "validate", "corpus.bars") == (0, "corpus.bars: ok (bars, 2 records)\n", "")
-    code, _, err = pnyx(tea, "convert", "corpus.bars", "--to", "jsonl", "-o", "d.jsonl")
+    assert pnyx(tea, "files", "validate", "corpus.bars") == (
+        0,
+        "corpus.bars: ok (bars, 2 records)\n",
+        "",
+    )
+    code, _, err = pnyx(tea, "files", "convert", "corpus.bars", "--to", "jsonl", "-o", "d.jsonl")
     assert code == 0, err
     assert len((tmp_path / "d.jsonl").read_text().splitlines()) == 2
     (tmp_path / "broken").write_text("d1 | Tea.\nCoffee\n")
-    code, out, _ = pnyx(tea, "validate", "broken", "--format", "bars")
+    code, out, _ = pnyx(tea, "files", "validate", "broken", "--format", "bars")
     assert (code, out) == (2, "broken:2: expected ID | TEXT\n")
-    code, out, _ = pnyx(None, "validate", "corpus.bars", "--format", "bars")
+    code, out, _ = pnyx(None, "files", "validate", "corpus.bars", "--format", "bars")
     assert code == 2
     assert "no format 'bars' here" in out
 
@@ -145,7 +163,7 @@ def test_an_engine_is_searched_by_address(tea, pnyx, tmp_path):
 def test_a_measure_is_measured(tea, pnyx, tmp_path):
     run, bank = write_files(tmp_path, "ids")
     gold = write_labels(tmp_path / "labels.jsonl")
-    judge = ("judge", "report", run, "--nuggets", bank, "--labels", gold, "--out", "judged")
+    judge = ("judge", "report", run, "--nuggets", bank, "--judge", gold, "--out", "judged")
     assert pnyx(None, *judge)[0] in (0, 3)
     code, out, err = pnyx(tea, "measure", "report", "judged", "--json")
     assert code in (0, 3), err
@@ -184,9 +202,11 @@ def test_what_cannot_be_loaded_is_one_line_and_breaks_nothing_else(broken, pnyx,
         "loaded: AttributeError: module 'pnyx_broken.thing' has no attribute 'nothing'"
     )
     (tmp_path / "q.jsonl").write_text('{"id": "1", "text": "Is tea healthy?"}\n')
-    assert pnyx(broken, "validate", "q.jsonl") == pnyx(None, "validate", "q.jsonl")
+    assert pnyx(broken, "files", "validate", "q.jsonl") == pnyx(
+        None, "files", "validate", "q.jsonl"
+    )
     (tmp_path / "what").write_text("?\n")
-    code, out, err = pnyx(broken, "validate", "what")
+    code, out, err = pnyx(broken, "files", "validate", "what")
     assert (code, len(out.splitlines())) == (2, 1)
     assert re.fullmatch(r"pnyx: left out: pnyx-broken .*ModuleNotFoundError.*\n", err)
     row = {"id": "1", "text": "Tea calms people.", "statement": "tea calms"}
@@ -194,7 +214,7 @@ def test_what_cannot_be_loaded_is_one_line_and_breaks_nothing_else(broken, pnyx,
     command = ("judge", "support", "items.jsonl", "--out", "judged", "--judge")
     code, _, err = pnyx(broken, *command, "broken")
     assert (code, err.endswith("is of the type int, expected Callable\n")) == (2, True), err
-    code, out, err = pnyx(broken, "prompt", "list", "--json")
+    code, out, err = pnyx(broken, "prompt", "--json")
     assert code == 0
     assert len(err.splitlines()) == 2
     assert {"support", "relevance"} <= {row["name"] for row in json.loads(out)}
@@ -261,7 +281,7 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     said = {}
     for arguments in (
         ["build", "draft"],
-        ["validate", str(tmp_path / "d.md")],
+        ["files", "validate", str(tmp_path / "d.md")],
         ["search", "pyserini:index", "tea"],
     ):
         done = subprocess.run(
@@ -274,7 +294,7 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
         said[arguments[0]] = done.stderr
     assert said == {
         "build": "pnyx: `pnyx build` is a plugin: pip install pnyx-build\n",
-        "validate": "pnyx: the format drafts-markdown is a plugin: pip install pnyx-build\n",
+        "files": "pnyx: the format drafts-markdown is a plugin: pip install pnyx-build\n",
         "search": "pnyx: the engine of pyserini: is a plugin: pip install pnyx-pyserini\n",
     }
     assert set(APART) == {"build", "drafts-markdown", "pyserini:"}
@@ -295,17 +315,17 @@ def test_a_record_of_a_stranger_leads_to_no_plugin(pnyx, tmp_path):
         index.mkdir()
         (index / "manifest.json").write_text('{"format": "pnyx-index"}')
         for record, problem in (
-            ({"options": {"judge": "spy"}}, "the record names a judge of a plugin (judge: spy)"),
+            ({"options": {"judge": ["spy"]}}, "the record names a judge (judge: spy)"),
             ({"options": {"index": "spy:x"}}, "the record names an address (index: spy:x)"),
             ({"inputs": {"spy:x": "0" * 64}}, "spy:x"),
         ):
             row = {**manifest, "record": {**manifest["record"], **record}}
             (tmp_path / "forged.json").write_text(json.dumps(row))
-            status, out, said = pnyx(folder, "repeat", "forged.json")
+            status, out, said = pnyx(folder, "files", "repeat", "forged.json")
             assert (status, out, said.count("\n")) == (2, "", 1)
             assert problem in said
             assert listener.connections == 0
             if "judge" in record.get("options", {}):
-                pnyx(folder, "repeat", "forged.json", "--with", "judge=spy")
+                pnyx(folder, "files", "repeat", "forged.json", "--with", "judge=spy")
                 assert listener.connections == 1
                 listener.connections = 0

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pnyx.judging.llm.judge import Asking
 from pnyx.judging.llm.prompts import load_prompt, prompt_names
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Support
 
 _SUPPORT = "question guideline text statement"

@@ -104,8 +104,8 @@ def test_each_command_has_help_with_a_worked_example(verb: str) -> None:
 
 
 def test_the_command_line_reference_is_what_the_commands_say() -> None:
-    tool = Path(__file__).parents[1] / "tools" / "cli_reference.py"
+    tool = Path(__file__).parents[1] / "lab" / "cli_reference.py"
     done = subprocess.run([sys.executable, str(tool), "--check"], check=False)
     assert done.returncode == 0, (
-        "docs/reference/cli.md is out of date: run python tools/cli_reference.py"
+        "docs/reference/cli.md is out of date: run python lab/cli_reference.py"
     )

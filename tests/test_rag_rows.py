@@ -483,7 +483,7 @@ def test_answers_carry_record_and_run(
     path = write_rows(tmp_path / "rows.jsonl", [row])
     labels = write_rows(tmp_path / "labels.jsonl", [{"id": "q#1", "value": True}])
     status, _, _ = called(
-        capsys, "judge", "support", path, "--labels", labels, "--out", tmp_path / "r"
+        capsys, "judge", "support", path, "--judge", labels, "--out", tmp_path / "r"
     )
     assert status == 3  # the second sentence has no label
     first, second = rows_of(tmp_path / "r")

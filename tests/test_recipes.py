@@ -44,7 +44,13 @@ def folder(tmp_path_factory):
         with ChatServer() as server:
             assert (
                 run(
-                    "judge", "support", "example/items.jsonl", "--llm", server.spec, "--out", "mini"
+                    "judge",
+                    "support",
+                    "example/items.jsonl",
+                    "--judge",
+                    server.spec,
+                    "--out",
+                    "mini",
                 )
                 == 0
             )

@@ -93,8 +93,10 @@ def test_a_request_gains_no_title_by_way_of_another_format(name, tmp_path, call)
         row = {"request_id": "1", **title, "problem_statement": "Why?", "background": "A child."}
         (tmp_path / "r.jsonl").write_text(json.dumps(row) + "\n")
         there, back = tmp_path / "there", tmp_path / "back"
-        assert call("convert", tmp_path / "r.jsonl", "--to", name, "--out", there)[0] == 0
-        assert call("convert", there, "--from", name, "--to", "topics", "--out", back)[0] == 0
+        assert call("files", "convert", tmp_path / "r.jsonl", "--to", name, "--out", there)[0] == 0
+        assert (
+            call("files", "convert", there, "--from", name, "--to", "topics", "--out", back)[0] == 0
+        )
         kept = json.loads(back.read_text())
         if name == "touche-topics" and title == {"title": "Why?"}:
             del row["title"]  # one <title> stands for both there

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.records import NuggetAnswer, NuggetReference
+from pnyx.core.nuggets import NuggetAnswer, NuggetReference
 from pnyx.judging.base import ask
-from pnyx.judging.llm.judge import Asking
 from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Support
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
 from pnyx.reports.tree.word_rules import gives, plain_words, repeats
@@ -73,7 +73,7 @@ def test_what_the_rules_say(task, value):
     assert all(a.explanation for a in answers)
 
 
-WRITTEN = Path(__file__).parents[1] / "benchmarks" / "reports" / "negatives.tsv"
+WRITTEN = Path(__file__).parents[1] / "lab" / "reports" / "negatives.tsv"
 
 
 @pytest.mark.skipif(not WRITTEN.is_file(), reason="the benchmarks are not in this copy")

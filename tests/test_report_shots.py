@@ -1,4 +1,4 @@
-"""`pnyx judge report --shots`: what a server is sent, node by node, and what is never sent."""
+"""`pnyx judge report --set shots`: what a server is sent, node by node, and what is never sent."""
 
 from __future__ import annotations
 
@@ -61,8 +61,20 @@ def judged(call, tmp_path, rows, *more, shots=4, out="out", **server_options):
     run, bank = write_files(tmp_path)
     path = write(rows)
     with ChatServer(**server_options) as server:
-        arguments = ("judge", "report", run, "--nuggets", bank, "--llm", server.spec, "--out", out)
-        status, printed, said = call(*arguments, "--shots", shots, "--examples", path, *more)
+        arguments = (
+            "judge",
+            "report",
+            run,
+            "--nuggets",
+            bank,
+            "--judge",
+            server.spec,
+            "--out",
+            out,
+        )
+        status, printed, said = call(
+            *arguments, "--set", f"shots={shots}", "--set", f"examples={path}", *more
+        )
         return status, sent(server), said, printed
 
 
@@ -99,7 +111,9 @@ def by_task(prompts: list[str]) -> dict[str, list[str]]:
 @pytest.mark.parametrize("batch", [1, 50])
 def test_each_node_shows_its_own_examples_and_no_others(batch, tmp_path, call):
     answer = always(*ASKED)
-    status, prompts, said, _ = judged(call, tmp_path, examples(), "--batch", batch, reply=answer)
+    status, prompts, said, _ = judged(
+        call, tmp_path, examples(), "--set", f"batch={batch}", reply=answer
+    )
     assert status == 3, said  # one document has no text
     shown = defaultdict(set)
     for prompt in prompts:
@@ -141,7 +155,7 @@ def test_a_nugget_given_in_part_is_shown_so_with_its_question(tmp_path, call):
 def test_without_shots_and_at_other_tasks_nothing_is_sent_otherwise(tmp_path, call):
     run, bank = write_files(tmp_path)
     with ChatServer(reply=always("nugget", "support")) as server:
-        call("judge", "report", run, "--nuggets", bank, "--llm", server.spec, "--out", "plain")
+        call("judge", "report", run, "--nuggets", bank, "--judge", server.spec, "--out", "plain")
         plain = by_task(sent(server))
         keys = {row["key"] for row in server.asked()}
     _, prompts, _, _ = judged(
@@ -160,7 +174,7 @@ def test_without_shots_and_at_other_tasks_nothing_is_sent_otherwise(tmp_path, ca
     changed = {name for name in shared if hashes["plain"][name] != hashes["out"][name]}
     assert changed == {name for name in shared if name.endswith("/negative")}
     with ChatServer(reply=always("nugget", "support")) as server:  # byte for byte what it was
-        arguments = ("--llm", server.spec, "--out", "again", "--store", "new.sqlite")
+        arguments = ("--judge", server.spec, "--out", "again", "--store", "new.sqlite")
         call("judge", "report", run, "--nuggets", bank, *arguments)
         assert {row["key"] for row in server.asked()} == keys
 
@@ -250,16 +264,16 @@ def test_a_bad_file_is_one_line(rows, problem, tmp_path, call):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--shots", 2), "--examples"),
-        (("--examples", "examples.jsonl"), "--shots"),
-        (("--shots", 3, "--examples", "examples.jsonl"), "even"),
-        (("--shots", 2, "--examples", "examples.jsonl"), "--llm"),
+        (("--set", "shots=2"), "--set shots requires a language model and examples"),
+        (("--set", "examples=examples.jsonl"), "--set examples requires --set shots"),
+        (("--set", "shots=3", "--set", "examples=examples.jsonl"), "even"),
+        (("--set", "shots=2", "--set", "examples=examples.jsonl"), "requires a language"),
     ],
 )
 def test_options_that_change_nothing_are_refused(options, problem, tmp_path, call):
     run, bank = write_files(tmp_path)
     write(examples())
-    model = () if problem == "--llm" else ("--llm", "http://127.0.0.1:9/v1#test")
+    model = () if problem == "requires a language" else ("--judge", "http://127.0.0.1:9/v1#test")
     arguments = ("judge", "report", run, "--nuggets", bank, "--out", "out", *model, *options)
     status, _, said = call(*arguments)
     assert (status, len(said.strip().splitlines())) == (2, 1), said
@@ -288,9 +302,9 @@ def test_a_plan_counts_the_examples(tmp_path, call):
     write(examples())
     tokens = {}
     for shots in (0, 4):
-        more = ("--shots", shots, "--examples", "examples.jsonl") if shots else ()
+        more = ("--set", f"shots={shots}", "--set", "examples=examples.jsonl") if shots else ()
         with ChatServer() as server:
-            arguments = ("judge", "report", run, "--nuggets", bank, "--llm", server.spec)
+            arguments = ("judge", "report", run, "--nuggets", bank, "--judge", server.spec)
             status, printed, said = call(*arguments, "--plan", "--json", *more)
             assert (status, server.asked()) == (0, []), said
         tokens[shots] = json.loads(printed)["models"][0]["prompt_tokens"][0]

@@ -118,7 +118,7 @@ def test_compressed_files_are_read_wherever_they_are(write, capsys, ending, pack
     path = write(f"t.tsv.{ending}", pack(b"1\tShould zoos be banned?\n2\tIs tea healthy?\n"))
     assert texts(path) == TOPICS
     damaged = write(f"d.tsv.{ending}", pack(b"1\tShould zoos be banned?\n" * 999)[:-12])
-    code, out, err = called(capsys, "validate", damaged, "--format", "topics-tsv")
+    code, out, err = called(capsys, "files", "validate", damaged, "--format", "topics-tsv")
     assert (code, err) == (2, "")
     assert "cannot be read" in out.splitlines()[-1]
     table = write(f"c.csv.{ending}", pack("id,text\na,Zoos are bad.\n".encode("utf-16")))
@@ -192,7 +192,7 @@ def test_a_topic_without_a_title_has_its_description(write):
 )
 def test_a_header_is_recognised_by_known_names_alone_and_named(write, capsys, content, warning):
     path = write("t.txt", content)
-    code, _, err = called(capsys, "validate", path)
+    code, _, err = called(capsys, "files", "validate", path)
     assert code == 0
     assert err == (f"pnyx: warning: {path}{warning}\n" if warning else "")
     assert len(texts(path)) == (2 if content.startswith("zoo") else 1)
@@ -448,8 +448,12 @@ def topic_options() -> list[tuple[str, set[str]]]:
             names = command.list_commands(context)
             parts = [(command.get_command(context, name), f"{path} {name}") for name in names]
             return [option for part, where in parts if part for option in options_of(part, where)]
+        words = getattr(command, "words", {}).items()
+        below = [option for name, word in words for option in options_of(word, f"{path} {name}")]
         flags = [set(p.opts) for p in command.params if {"--topics", "--requests"} & {*p.opts}]
-        return [(path.strip(), flag) for flag in flags]
+        words = getattr(command, "words", {})
+        below = [o for word, part in words.items() for o in options_of(part, f"{path} {word}")]
+        return [*((path.strip(), flag) for flag in flags), *below]
 
     return options_of(app, "")
 
@@ -457,8 +461,8 @@ def topic_options() -> list[tuple[str, set[str]]]:
 def test_every_command_has_the_same_option_for_topics():
     options = topic_options()
     assert {name for name, _ in options} >= {
-        "search", "tune", "judge", "nuggets create", "annotate apply", "build pairs",
-        "measure report", "measure amount", "validate", "report",
+        "search", "search tune", "judge", "nuggets create", "annotate apply", "build pairs",
+        "measure report", "measure", "files validate", "report",
     }  # fmt: skip
     assert {frozenset(flags) for _, flags in options} == {frozenset({"--topics", "--requests"})}
 

@@ -1,4 +1,4 @@
-"""`pnyx validate RUN`: warnings of what a run may hold and still be measured."""
+"""`pnyx files validate RUN`: warnings of what a run may hold and still be measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from command import caller, refuser
 
-call = caller("validate")
+call = caller("files", "validate")
 
 CLEAN = "1 Q0 a 1 2.0 r\n1 Q0 b 2 1.0 r\n2 Q0 a 1 0.5 r\n"
 TIES = "trec_eval orders equal scores by document id, last first"
@@ -110,7 +110,7 @@ def test_strict_makes_them_errors(tmp_path, call, capsys):
     path.write_text(CLEAN)
     assert call(str(path), "--strict")[0] == 0
     Path(path).write_text("1\tShould zoos be banned?\n")
-    assert "--strict requires a run" in refuser("validate")(capsys, path, "--strict")
+    assert "--strict requires a run" in refuser("files", "validate")(capsys, path, "--strict")
 
 
 def test_json_has_warnings_with_their_category(tmp_path, call):

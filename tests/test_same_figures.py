@@ -48,9 +48,9 @@ def test_figures_before_a_calibration_are_those_of_measure(task):
         labels.append({"id": str(n), "value": yes})
     write(Path("answers.jsonl"), answers)
     write(Path("labels.jsonl"), labels)
-    about = told("calibrate", "answers.jsonl", "--labels", "labels.jsonl", "--out", "c.json",
-                 "--method", "platt")["about"]["figures"]  # fmt: skip
-    measured = told("measure", task, "answers.jsonl", "--labels", "labels.jsonl")["measures"]
+    about = told("judge", "calibrate", "answers.jsonl", "--labels", "labels.jsonl",
+                 "--out", "c.json", "--method", "platt")["about"]["figures"]  # fmt: skip
+    measured = told("measure", "answers.jsonl", "--labels", "labels.jsonl")["measures"]
     before = figures(about["before"])
     before.pop("log_loss")  # which `measure` does not have
     assert before == {name: figures(measured)[name] for name in before}
@@ -65,7 +65,7 @@ def test_trials_are_shown_as_they_were_measured():
          "document": f"Paragraph {n} says that turnout in town {t} rose by {n} percent."}
         for t in range(4) for n in range(4)
     ))  # fmt: skip
-    row = told("audit", "stress", "noise", "items.jsonl", "--out", "noise", "--draws", 100)
+    row = told("audit", "run", "--trial", "noise", "items.jsonl", "--out", "noise", "--draws", 100)
     assert json.loads(Path("noise/summary.json").read_text()) == row
     catalogue = open_catalogue(["noise"])
     first = show(catalogue, address_of("stress/noise")).values["sections"][0]

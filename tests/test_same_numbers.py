@@ -244,7 +244,7 @@ def test_labels_are_the_same_verdicts_to_judge_and_to_measure_perspectives(told,
     """What was adjudicated alone counts, whoever reads the labels."""
     perspectives_and_labels()
     run = write_run("one", TOPICS, 1)
-    status, _, err = call("judge", "support", "items.jsonl", "--labels", "labels.jsonl", "--out",
+    status, _, err = call("judge", "support", "items.jsonl", "--judge", "labels.jsonl", "--out",
                           "judged")  # fmt: skip
     assert status == 0, err
     direct, judged = (
@@ -269,7 +269,7 @@ def test_perspectives_are_the_same_by_diversity_qrels_and_in_view(told, call):
     pytest.importorskip("pyndeval")
     perspectives_and_labels()
     run = write_run("one", TOPICS, 1)
-    status, _, err = call("judge", "support", "items.jsonl", "--labels", "labels.jsonl", "--out",
+    status, _, err = call("judge", "support", "items.jsonl", "--judge", "labels.jsonl", "--out",
                           "judged")  # fmt: skip
     assert status == 0, err
     measures = ("MRecall@5", "Precision@5", "MRecall@8", "alpha_nDCG@5")
@@ -316,9 +316,9 @@ def test_agreement_with_labels_is_the_same_in_measure_check_card_view_and_python
          "value": p > 0.5, "probability": p}
         for i in items for p in [min(1.0, max(0.0, draw.gauss(0.3 + 0.4 * truth[i["id"]], 0.2)))]
     ))  # fmt: skip
-    judged = ("judge", "support", "items.jsonl", "--lookup", answers, "--out", "results")
+    judged = ("judge", "support", "items.jsonl", "--judge", answers, "--out", "results")
     assert call(*judged)[0] == 0
-    row = told("measure", "support", "results", "--labels", labels)
+    row = told("measure", "results", "--labels", labels)
     measures = figures(row["measures"])
     assert measures["f1"][1] < measures["f1"][0] < measures["f1"][2]
     python = measure_agreement(join_labels("results", labels, "support"))

@@ -9,7 +9,7 @@ import pytest
 
 from pnyx.core.records import Document
 
-FOLDER = Path(__file__).parents[1] / "benchmarks" / "search"
+FOLDER = Path(__file__).parents[1] / "lab" / "search"
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are not in this copy")
 

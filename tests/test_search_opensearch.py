@@ -239,9 +239,9 @@ COMMANDS = {
     "sample": ["annotate", "sample", "{index}", "{topics}", "--top", "5", "--out", "{out}"],
     "apply": "annotate apply --all --index {index} --topics {topics} --out {out}.jsonl".split(),
     "judge": "judge relevance --run {run} --index {index} --topics {topics} --out {out}".split(),
-    "tune": "tune {index} --topics {topics} --qrels {qrels} --model hybrid --folds 2 --json "
+    "tune": "search tune {index} --topics {topics} --qrels {qrels} --model hybrid --folds 2 --json "
     "--try dense-weight=.5,.7 --try mu=100,1000".split(),
-    "bench": "bench perspectives --index {index} --perspectives {views} --out {out} --cutoff 3 "
+    "bench": "compare retrievers --index {index} --perspectives {views} --out {out} --cutoff 3 "
     "--retrievers touche,hybrid --variants plain".split(),
 }
 
@@ -312,11 +312,11 @@ def test_an_index_is_verified(server, full, capsys):
 
     own = "ok (index, 128 documents, quality, vectors, clusters)\n"
     for index in (example_index(), full):
-        assert called(capsys, "validate", index) == (0, f"{index}: {own}", "")
+        assert called(capsys, "files", "validate", index) == (0, f"{index}: {own}", "")
     where = f"{server}/damaged"
     load(records(0, 20), where, LoadPlan(embedder=Fake()))
     shown = "20 documents, vectors, no quality, no clusters"
-    assert called(capsys, "validate", where) == (0, f"{where}: ok (index, {shown})\n", "")
+    assert called(capsys, "files", "validate", where) == (0, f"{where}: ok (index, {shown})\n", "")
     remote = open_index(where)
 
     other = remote.cluster.ask("GET", f"/{where.rsplit('/')[-1]}/_doc/doc5").value["_source"][
@@ -337,12 +337,16 @@ def test_an_index_is_verified(server, full, capsys):
         ("DELETE", "_doc/doc3", None, "is damaged: document 4 is not there"),
     ):
         change(method, path, body)
-        status, out, _ = called(capsys, "validate", where)
+        status, out, _ = called(capsys, "files", "validate", where)
         assert (status, out.count("\n")) == (2, 1)
         assert out.startswith(f"{where}: {problem}")
-    assert called(capsys, "validate", f"{server}/none") == (2, f"{server}/none: is not there\n", "")
+    assert called(capsys, "files", "validate", f"{server}/none") == (
+        2,
+        f"{server}/none: is not there\n",
+        "",
+    )
     for more in ([], ["--json"], ["--format", "jsonl"]):
-        said = called(capsys, "validate", "opensearch://me:secret@127.0.0.1:9/x", *more)
+        said = called(capsys, "files", "validate", "opensearch://me:secret@127.0.0.1:9/x", *more)
         assert (said[0], said[1], "secret" in said[2], said[2].count("\n")) == (2, "", False, 1)
 
 
@@ -381,14 +385,16 @@ def test_topics_are_those_that_a_folder_finds(server, tmp_path, capsys, monkeypa
         assert run("index", more, "--add", index, "--words-only") == 0
     assert there.feature_info("clusters") == open_index(where).feature_info("clusters")
     shown = "ok (index, 130 documents, quality of 128, vectors of 128, clusters of 128)"
-    assert called(capsys, "validate", where)[1] == f"{where}: {shown}\n"
+    assert called(capsys, "files", "validate", where)[1] == f"{where}: {shown}\n"
     assert "quality of 128 of its 130" in refused(capsys, "index", more, "--add", where)
     for index in (folder, where):
         assert run("index", "--update", index) == 0
     here, there = Index.open(folder), open_index(where)
     assert here.topics([*ids, "n1", "n2"]) == there.topics([*ids, "n1", "n2"])
     assert here.feature_info("clusters") == there.feature_info("clusters") == (130, "minilm-int8")
-    assert called(capsys, "validate", where)[1].endswith("documents, quality, vectors, clusters)\n")
+    assert called(capsys, "files", "validate", where)[1].endswith(
+        "documents, quality, vectors, clusters)\n"
+    )
 
 
 @pytest.mark.all
@@ -452,7 +458,7 @@ def test_an_address_with_a_password_is_never_echoed(capsys, tmp_path):
     assert "secret" not in str(error.value)
     for command in (["index", where, "--out", tmp_path / "i"], ["view", where]):
         assert "opensearch://***@h/a: " in refused(capsys, *command)
-    for command in (["search", "https://me:secret@h/a", "q"], ["corpus", where], [where]):
+    for command in (["search", "https://me:secret@h/a", "q"], ["files", where], [where]):
         assert "***@h/a" in (shown := refused(capsys, *command))
         assert "secret" not in shown
 

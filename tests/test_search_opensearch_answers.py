@@ -152,7 +152,7 @@ def test_every_changed_answer_is_noticed_or_changes_nothing(cluster, name, capsy
     "command",
     [
         "search {where} voting",
-        "validate {where} --json",
+        "files validate {where} --json",
         "index {rows} --out {where} --words-only",
         "index --update {where}",
         "index {rows} --add {where} --words-only",

@@ -25,7 +25,7 @@ from tries import tries
 
 LEGAL = "Prostitution Should Be Legal"
 OTHERS = ["Breastfeeding should be compulsory", "Taxes on fruit juices should be reduced"]
-PARAPHRASES = Path(__file__).parents[1] / "benchmarks/argue/paraphrases.txt"
+PARAPHRASES = Path(__file__).parents[1] / "lab/argue/paraphrases.txt"
 
 
 def match(question: str, topic: str, *named: str):

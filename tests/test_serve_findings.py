@@ -79,10 +79,10 @@ def make_results(folder: Path) -> None:
     (folder / "items.jsonl").write_text(text, encoding="utf-8")
     report = ("judge", "report", "both.jsonl", "--nuggets", bank)
     with ChatServer(reply=verdict_of) as server:
-        run_pnyx(folder, *report, "--llm", server.spec, "--out", "llm", status=(0, 3))
+        run_pnyx(folder, *report, "--judge", server.spec, "--out", "llm", status=(0, 3))
     run_pnyx(folder, *report, "--out", "packaged", status=(0, 3))
     with ChatServer() as server:
-        model = ("--llm", server.spec)
+        model = ("--judge", server.spec)
         run_pnyx(folder, "judge", "support", "items.jsonl", *model, "--out", "said", status=(3,))
     run_pnyx(folder, "judge", "support", "items.jsonl", "--out", "told")
 

@@ -1,4 +1,4 @@
-"""`--shard I/N` on several machines, and `pnyx results merge`: the files of a run in one go."""
+"""`--shard I/N` on several machines, and `pnyx files merge`: the files of a run in one go."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from argue_report import scripted, write_files
 from chat_server import ChatServer
 from command import caller, killed_and_run_again, refuser, rows_of, write_rows
 from pnyx.formats import load_example
+from pnyx.judging.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()
-refused = refuser("results", "merge")
+refused = refuser("files", "merge")
 
 TIMES = ("started", "finished")
 
@@ -44,7 +45,7 @@ def in_shares(call, of, *command, suffix="", expected=0):
 
 
 def merged(call, names, out="merged", status=0):
-    code, printed, said = call("results", "merge", *names, "--out", out, "--json")
+    code, printed, said = call("files", "merge", *names, "--out", out, "--json")
     assert code == status, said
     return json.loads(printed)
 
@@ -90,7 +91,7 @@ def test_the_shares_of_the_packaged_judge_are_the_run(call):
 def test_a_models_replies_are_merged_and_nothing_is_asked_again(call):
     path = write_rows("q.jsonl", ({"id": f"i{n}", "text": f"Text {n}."} for n in range(9)))
     with ChatServer() as server:
-        command = ("judge", "quality", path, "--llm", server.spec)
+        command = ("judge", "quality", path, "--judge", server.spec)
         whole = (*command, "--store", "whole.sqlite")
         assert call(*whole, "--out", "whole")[0] == 0
         asked = len(server.asked())
@@ -98,10 +99,10 @@ def test_a_models_replies_are_merged_and_nothing_is_asked_again(call):
         assert len(server.asked()) == 2 * asked  # each by one machine
         tokens = merged(call, names)["tokens"]
         stores = [f"{number}.sqlite" for number in (1, 2, 3, 4)]
-        code, printed, _ = call("store", "merge", *stores, "--out", "all.sqlite", "--json")
+        code, printed, _ = call("files", "merge", *stores, "--out", "all.sqlite", "--json")
         totals = json.loads(printed)
         assert (code, totals["added"], totals["conflicts"]) == (0, asked, 0)
-        code, printed, _ = call("store", "merge", *stores, "--out", "all.sqlite", "--json")
+        code, printed, _ = call("files", "merge", *stores, "--out", "all.sqlite", "--json")
         assert json.loads(printed)["added"] == 0
         assert call(*command, "--store", "all.sqlite", "--out", "again")[0] == 0
         assert len(server.asked()) == 2 * asked
@@ -119,7 +120,7 @@ def test_kill_9_of_a_share_and_again_asks_nothing_that_was_stored(call):
     )
     with ChatServer(delay=0.05) as server:
         command = ["judge", "support", path, "--shard", "1/2"]
-        plan = json.loads(call(*command, "--llm", server.spec, "--plan", "--json")[1])
+        plan = json.loads(call(*command, "--judge", server.spec, "--plan", "--json")[1])
         of = plan["questions"]
         assert 20 < of < 60
         command += ["--out", "share"]
@@ -135,7 +136,7 @@ def test_annotations_are_merged_into_any_format_and_known_again(call):
     assert Path("merged.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
     code, said, _ = call(*command, "--out", "merged.jsonl")
     assert (code, "all from an earlier run" in said) == (0, True)
-    assert "exists already" in call("results", "merge", *names, "--out", "merged.jsonl")[2]
+    assert "exists already" in call("files", "merge", *names, "--out", "merged.jsonl")[2]
     call(*command, "--out", "whole.parquet")
     merged(call, names, "merged.parquet")
     assert Path("merged.parquet").read_bytes() == Path("whole.parquet").read_bytes()
@@ -159,7 +160,7 @@ def test_the_shares_of_reports_are_the_run(call):
     Path(reports).write_text("".join(line.replace('"7"', f'"{n}"') for n in range(40)))
     Path(bank).write_text("".join(nuggets.replace('"7"', f'"{n}"') for n in range(40)))
     with ChatServer(reply=scripted) as server:
-        command = ("judge", "report", reports, "--nuggets", bank, "--llm", server.spec)
+        command = ("judge", "report", reports, "--nuggets", bank, "--judge", server.spec)
         assert call(*command, "--out", "whole", "--store", "w.sqlite")[0] == 3
         names = in_shares(call, 3, *command, expected=3)
     merged(call, names, status=3)
@@ -184,7 +185,7 @@ def test_a_bench_measures_the_merged_verdicts(call):
     )
     rows = ({"id": a.id, "text": a.text} for a in example.arguments[:30])
     assert call("index", write_rows("c.jsonl", rows), "--out", "x.index")[0] == 0
-    command = ("bench", "perspectives", "--index", "x.index", "--perspectives", views)
+    command = ("compare", "retrievers", "--index", "x.index", "--perspectives", views)
     command += ("--retrievers", "bm25", "--cutoff", "4", "--draws", "20")
     code, _, said = call(*command, "--shard", "1/2", "--out", "b1")
     assert (code, "one --lambda" in said) == (2, True)
@@ -207,18 +208,37 @@ def test_shares_that_are_not_one_run_are_refused_in_one_line(call, capsys):
     shutil.copytree(a, "copy")
     assert "copy: is share 2, as is share2" in refused(capsys, a, "copy", "--out", "o")
     write_rows("gold.jsonl", [{"id": "i0", "value": True}])
-    labels = ("--labels", "gold.jsonl")
+    labels = ("--judge", "gold.jsonl")
     call("judge", "support", path, *labels, "--shard", "1/2", "--out", "other")
     assert "another run than share2: judge differs" in refused(capsys, a, "other", "--out", "o")
     call("judge", "support", support_items(20), "--shard", "1/2", "--out", "fewer")
     assert "items_sha256 differs" in refused(capsys, a, "fewer", "--out", "o")
     call("judge", "support", path, "--out", "whole")
     assert "is not a finished share of a run" in refused(capsys, a, "whole", "--out", "o")
-    assert "is not a finished share of a run" in refused(capsys, a, "nothing", "--out", "o")
+    assert "nothing: is not there, expected a share of a run" in refused(
+        capsys, a, "nothing", "--out", "o"
+    )
     assert "for another shard" in refused(capsys, a, b, "--out", a)
     rows = rows_of(b)
     write_rows(f"{b}/answers.jsonl", rows[1:])
     assert "judge this share again" in refused(capsys, a, b, "--out", "o")
+    assert not Path("o").exists()
+
+
+def test_shares_and_stores_are_not_merged_with_each_other(call, capsys):
+    shares = in_shares(call, 2, "judge", "support", support_items())
+    (annotations,) = in_shares(call, 1, "annotate", "apply", relevance_items(), suffix=".jsonl")
+    with Store("s.sqlite"):
+        pass
+    assert call("store", "export", "--store", "s.sqlite", "--out", "exported.jsonl")[0] == 0
+    for share in (shares[0], annotations):
+        for store in ("s.sqlite", "exported.jsonl", "-"):
+            said = refused(capsys, share, store, "--out", "o")
+            assert f"{'' if store == '-' else store}: is read as a judgement store" in said
+            assert f"and {share} as a share of a run: merge them separately" in said
+            said = refused(capsys, store, share, "--out", "o")
+            assert f"{share}: is read as a share of a run, and {store} as a judgement store" in said
+    assert "the shares of a run require --out" in refused(capsys, *shares)
     assert not Path("o").exists()
 
 

@@ -133,6 +133,6 @@ def test_each_command_has_an_anchor(site: Path, pages: dict[Path, Page]) -> None
 
 
 def test_changes_and_what_to_cite_come_from_their_files(site: Path) -> None:
-    assert "Unreleased" in (site / "changelog.html").read_text("utf-8")
+    assert "The first release" in (site / "changelog.html").read_text("utf-8")
     assert "Set up" in (site / "contributing.html").read_text("utf-8")
     assert (site / "citing.html").read_text("utf-8").count('<a class="reference external"') >= 5

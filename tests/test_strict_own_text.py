@@ -13,11 +13,13 @@ import pytest
 from argue_report import PlannedJudge, answering
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.core.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.records import Document
 from pnyx.formats.reports.responses import parse_response
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import ask
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
@@ -202,7 +204,7 @@ def judge(call) -> Judge:
         inputs = ("run.jsonl", "--nuggets", "bank.jsonl", "--documents", "docs.jsonl")
         out = ("--out", "R")
         with ChatServer(reply=reply) as server:
-            model = ("--llm", server.spec, *more)
+            model = ("--judge", server.spec, *more)
             done = call("judge", "report", *inputs, *["--text"] * strict, *model, *rules, *out)
         assert done[0] == status, done[2]
         (report,) = rows_of("R/reports.jsonl")
@@ -327,7 +329,7 @@ def test_one_run_cannot_answer_for_another_in_the_same_call(call):
     )
     for rules, expected in ((["--strict"], 1.0), ([], 0.0)):
         with ChatServer(reply=spoilt) as server:
-            call("judge", "report", *arguments, "--llm", server.spec, *rules, "--out", "R")
+            call("judge", "report", *arguments, "--judge", server.spec, *rules, "--out", "R")
         runs = json.loads(call("measure", "report", "R", "--json")[1])["runs"]
         precision = {run["run"]: run["measures"]["citation_precision"]["value"] for run in runs}
         assert precision == {"run": expected, "spoiler": 0.0}
@@ -342,7 +344,7 @@ def test_a_whole_report_that_cannot_be_judged_supports_no_nugget(call):
     write_rows("honest.jsonl", honest)
     arguments = ("nuggets", "assign", "run.jsonl", "honest.jsonl", "--nuggets", "bank.jsonl")
     with ChatServer(reply=reply) as server:
-        call(*arguments, "--llm", server.spec, "--strict", "--out", "R")
+        call(*arguments, "--judge", server.spec, "--strict", "--out", "R")
     measure = ("measure", "report", "R", "--strict", "--measure", "nugget_recall", "--json")
     runs = json.loads(call(*measure)[1])["runs"]
     assert {r["run"]: r["measures"]["nugget_recall"]["value"] for r in runs} == {

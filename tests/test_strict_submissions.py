@@ -161,7 +161,15 @@ def test_a_run_that_cannot_be_ranked_is_left_out_before_anything_is_asked(call, 
     content, expected = BROKEN[name]
     Path("evil.jsonl").write_bytes(content)
     with ChatServer() as server:
-        arguments = ("judge", "report", "evil.jsonl", "honest.jsonl", *INPUTS, "--llm", server.spec)
+        arguments = (
+            "judge",
+            "report",
+            "evil.jsonl",
+            "honest.jsonl",
+            *INPUTS,
+            "--judge",
+            server.spec,
+        )
         code, _, said = call(*arguments, "--plan")
         assert code == 0
         assert not server.asked()
@@ -174,7 +182,7 @@ def test_a_run_that_cannot_be_ranked_is_left_out_before_anything_is_asked(call, 
     record = json.loads(Path("L.txt.manifest.json").read_text())
     (left,) = record["judged"]["R"]["left_out"]
     assert left["path"] == "evil.jsonl"
-    assert call("repeat", "R")[0] == call("repeat", "L.txt.manifest.json")[0] == 0
+    assert call("files", "repeat", "R")[0] == call("files", "repeat", "L.txt.manifest.json")[0] == 0
 
 
 def test_a_broken_run_among_those_of_a_folder_is_left_out_and_named(call):

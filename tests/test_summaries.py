@@ -113,10 +113,9 @@ def test_one_computation_is_shown_by_judge_measure_and_view(
     assert lines[0].endswith(" %). An answer is supported if each of its sentences is.")
     assert lines[1].startswith("2 of 4 sentences are supported (50 %, ")
     assert judged.splitlines()[-2:] == lines
-    for command in (("measure",), ("measure", "support")):
-        status, printed, _ = called(capsys, *command, tmp_path / "r")
-        assert status == 0
-        assert " ".join(lines) in " ".join(printed.split())
+    status, printed, _ = called(capsys, "measure", tmp_path / "r")
+    assert status == 0
+    assert " ".join(lines) in " ".join(printed.split())
     status, printed, _ = called(capsys, "measure", tmp_path / "r", "--json")
     row = json.loads(printed)
     assert row == json.loads(json.dumps(summary.row()))
@@ -228,16 +227,14 @@ def test_ratings_are_averaged_without_labels(
 ) -> None:
     rows = _ratings({"overall": [1, 2, 3, 3], "clarity": [2, 3, None, 1]}, "quality", [1, 3])
     folder = _results(tmp_path / "r", rows, "quality")
-    for command in (("measure",), ("measure", "quality")):
-        status, printed, _ = called(capsys, *command, folder)
-        assert status == 3
-        printed = " ".join(printed.split())
-        assert re.search(
-            r"Means \(95 % interval\): overall 2\.25 \(1\.\d\d to 2\.\d\d\); clarity 2\.00 "
-            r"\(1\.\d\d to 2\.\d\d\), 3 of 4 scored\.",
-            printed,
-        )
-    _, printed, _ = called(capsys, "measure", "quality", folder, "--json")
+    status, printed, _ = called(capsys, "measure", folder)
+    assert status == 3
+    assert re.search(
+        r"Means \(95 % interval\): overall 2\.25 \(1\.\d\d to 2\.\d\d\); clarity 2\.00 "
+        r"\(1\.\d\d to 2\.\d\d\), 3 of 4 scored\.",
+        " ".join(printed.split()),
+    )
+    _, printed, _ = called(capsys, "measure", folder, "--json")
     cell = json.loads(printed)["measures"]["overall"]
     expected = cluster_mean([1, 2, 3, 3], range(4), bounds=(1, 3))
     assert cell == expected.row()
@@ -259,7 +256,7 @@ def test_rag_says_how_many_answers_are_supported_and_the_mean_of_each_dimension(
     assert "1 of 2 scored answers is supported (50 %" in flat
     assert "4 of 5 scored sentences are supported (80 %" in flat
     assert re.search(r"groundedness +0\.700 \[0\.\d+, 0\.\d+\]", printed)
-    status, printed, _ = called(capsys, "measure", "rag", folder, "--json")
+    status, printed, _ = called(capsys, "measure", folder, "--json")
     assert list(json.loads(printed)["measures"]) == [
         "supported_answers", "supported_sentences", "groundedness", "context_relevance",
     ]  # fmt: skip
@@ -295,7 +292,7 @@ def test_what_has_no_summary_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     folder = _results(tmp_path / "r", rows, "ranking")
     status, _, err = called(capsys, "measure", folder)
     assert status == 2
-    assert "found answers to ranking, expected those to one of: support, relevance" in err
+    assert "found answers to ranking, expected those to one of: preference, support" in err
     with pytest.raises(InputError, match="ranking has no such summary"):
         summarise_answers(rows)
 
@@ -308,20 +305,7 @@ def test_options_that_need_labels_say_so(
     assert status == 2
     assert "--plot requires --labels" in err
     status, _, err = called(capsys, "measure", tmp_path / "nothing")
-    assert (status, "No such command" in err) == (2, True)
-
-
-def test_labels_are_measured_as_before_without_naming_the_task(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = _results(tmp_path / "r", _answers(True, False, True))
-    labels = write_rows(
-        tmp_path / "labels.jsonl", [{"id": f"q{n}#1", "value": n != 1} for n in range(3)]
-    )
-    _, named, _ = called(capsys, "measure", "support", folder, "--labels", labels, "--json")
-    _, unnamed, _ = called(capsys, "measure", folder, "--labels", labels, "--json")
-    assert named == unnamed
-    assert json.loads(named)["measures"]["accuracy"]["value"] == 1.0
+    assert (status, "nothing: cannot be read" in err) == (2, True)
 
 
 def test_without_draws_there_is_no_interval() -> None:

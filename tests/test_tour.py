@@ -22,14 +22,16 @@ from pnyx.formats.bundled_example import load_example
 
 pytestmark = pytest.mark.all
 
-TOUR = Path(__file__).parents[1] / "docs" / "start" / "tour.md"
+START = Path(__file__).parents[1] / "docs" / "start"
+TOUR = (START / "tour.md", START / "tour-judges.md")
 README = Path(__file__).parents[1] / "README.md"
 TRAINS = importlib.util.find_spec("torch") is not None
 
 
-def blocks(language: str, page: Path = TOUR) -> list[str]:
-    """Return the blocks of a page in a language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), flags=re.S | re.M)
+def blocks(language: str, *pages: Path) -> list[str]:
+    """Return the blocks of pages, by default of the tour, in a language, in order."""
+    text = "".join(page.read_text("utf-8") for page in pages or TOUR)
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.S | re.M)
 
 
 def printed(work: Callable[[], Any]) -> str:
@@ -134,7 +136,7 @@ def test_people_s_labels_teach_it(said):
 
 def test_its_measures_are_of_all_pairs_and_better_than_a_guess(said):
     _, output = said
-    (auroc,) = re.findall(r"^auroc +(\S+) .* 1,024 ", output["measure relevance"], re.M)
+    (auroc,) = re.findall(r"^auroc +(\S+) .* 1,024 ", output["measure annotations"], re.M)
     assert float(auroc) > (0.9 if TRAINS else 0.8)
     taus = re.findall(r"^(?:bm25|touche) +(0\.\d+) ", output["measure correlation"], re.M)
     assert len(taus) == 2

@@ -1,4 +1,4 @@
-"""`pnyx validate --track`: the rules of tracks, beside autojudge-base's own verifier."""
+"""`pnyx files validate --track`: the rules of tracks, beside autojudge-base's own verifier."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def files(tmp_path):
 
 
 def found_by(call, *argv: str) -> set[tuple[str, str]]:
-    code, out, _ = call("validate", *argv, "--json")
+    code, out, _ = call("files", "validate", *argv, "--json")
     result = json.loads(out)
     found = {("error", row["category"]) for row in result["faults"]}
     found |= {("warning", row["category"]) for row in result["warnings"]}
@@ -96,7 +96,7 @@ def found_by(call, *argv: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("track", TRACKS)
 def test_a_good_run_passes_without_a_word(track, files, call):
     run, topics = files(good(track))
-    code, out, err = call("validate", run, "--track", track, "--topics", topics)
+    code, out, err = call("files", "validate", run, "--track", track, "--topics", topics)
     source = track_rules(track).source
     assert (code, err) == (0, "")
     assert out == f"{run}: ok ({track} by the rules of {source}, 1 record)\n"
@@ -353,14 +353,16 @@ def test_lines_name_the_place_and_warnings_are_few(files, call):
             json.dumps({"request_id": str(n), "title": TOPIC, "limit": 40}) + "\n" for n in range(7)
         )
     )
-    code, out, err = call("validate", run, "--track", "ragtime26", "--topics", topics)
+    code, out, err = call("files", "validate", run, "--track", "ragtime26", "--topics", topics)
     assert code == 2
     assert out.startswith(f"{run}:8: not valid JSON")
     lines = err.splitlines()
     assert lines[0] == f"pnyx: warning: {run}:1: responses has 41 characters, expected at most 40"
     assert lines[-1] == "pnyx: warning: 2 more on length"
     assert len(lines) == 6
-    code, out, err = call("validate", run, "--track", "ragtime26", "--topics", topics, "--strict")
+    code, out, err = call(
+        "files", "validate", run, "--track", "ragtime26", "--topics", topics, "--strict"
+    )
     assert (code, err, out.count("expected at most 40")) == (2, "", 7)
 
 
@@ -369,25 +371,25 @@ def test_requests_of_a_track(tmp_path, call):
     rows = ({"request_id": "1", "title": "T", "limit": 9}, {"request_id": "2", "title": "T"},
             {"request_id": "3", "title": "T", "limit": "long"})  # fmt: skip
     path.write_text("\n".join(map(json.dumps, rows)) + "\n")
-    code, out, err = call("validate", path, "--track", "ragtime26")
+    code, out, err = call("files", "validate", path, "--track", "ragtime26")
     assert code == 2
     assert out == f"{path}:3: '3': limit: found long, expected a positive whole number\n"
     assert err == (
         f"pnyx: warning: {path}:2: no limit: the length of its report cannot be checked\n"
     )
-    assert call("validate", path, "--track", "rag26")[0] == 2
+    assert call("files", "validate", path, "--track", "rag26")[0] == 2
 
 
 def test_bad_calls(tmp_path, files, call):
     run, _ = files(good("kiddie"))
-    code, _, err = call("validate", run, "--track", "rag23")
+    code, _, err = call("files", "validate", run, "--track", "rag23")
     assert code == 2
     assert "no track 'rag23', expected one of" in err
-    code, _, err = call("validate", run, "--topics", run)
+    code, _, err = call("files", "validate", run, "--topics", run)
     assert (code, "--topics requires --track" in err) == (2, True)
     trec = tmp_path / "run.trec"
     trec.write_text("1 Q0 a 1 2.0 t\n")
-    code, _, err = call("validate", trec, "--track", "rag26")
+    code, _, err = call("files", "validate", trec, "--track", "rag26")
     assert (code, "found run, --track checks a run of responses" in err) == (2, True)
     assert err.count("\n") == 1
 
@@ -395,18 +397,18 @@ def test_bad_calls(tmp_path, files, call):
 def test_nugget_banks_are_told_from_runs(tmp_path, call):
     path = tmp_path / "banks.jsonl"
     path.write_text(FORMATS["ragtime26-nuggets"].example)
-    code, out, err = call("validate", path, "--track", "ragtime26")
+    code, out, err = call("files", "validate", path, "--track", "ragtime26")
     assert (code, out, err) == (0, f"{path}: ok (ragtime26-nuggets, 1 record)\n", "")
-    code, _, err = call("validate", path, "--track", "rag26")
+    code, _, err = call("files", "validate", path, "--track", "rag26")
     assert (code, "rag26 takes no nugget banks" in err) == (2, True)
-    assert call("validate", path, "--track", "ragtime26", "--topics", path)[0] == 2
+    assert call("files", "validate", path, "--track", "ragtime26", "--topics", path)[0] == 2
     row = json.loads(path.read_text())
     row["metadata"]["run_id"] = "r" * 26
     path.write_text(json.dumps(row))
-    code, out, _ = call("validate", path, "--track", "ragtime26")
+    code, out, _ = call("files", "validate", path, "--track", "ragtime26")
     assert (code, "expected at most 25" in out) == (2, True)
     path.write_text(FORMATS["nuggetizer"].example)
-    code, _, err = call("validate", path, "--track", "ragtime26")
+    code, _, err = call("files", "validate", path, "--track", "ragtime26")
     assert (code, "ragtime26 takes ragtime26-nuggets" in err) == (2, True)
 
 
@@ -426,7 +428,7 @@ HOSTILE = (
 @pytest.mark.parametrize("row", HOSTILE)
 def test_hostile_lines_are_one_line_each(track, row, files, call):
     run, _ = files(json.dumps(row).replace("Infinity", "1e999"))
-    code, out, err = call("validate", run, "--track", track)
+    code, out, err = call("files", "validate", run, "--track", track)
     assert code == 2
     assert "Traceback" not in out + err
     assert "\x1b" not in out + err
@@ -458,8 +460,8 @@ def test_a_reference_given_twice_is_read_and_written_as_it_is(files, tmp_path, c
     sentence(row, citations=[2])
     run, _ = files(row)
     out = tmp_path / "out.jsonl"
-    assert call("validate", run)[0] == 0
-    assert call("convert", run, "--to", "rag25", "--style", "indices", "-o", out)[0] == 0
+    assert call("files", "validate", run)[0] == 0
+    assert call("files", "convert", run, "--to", "rag25", "--style", "indices", "-o", out)[0] == 0
     written = json.loads(out.read_text())
     assert written["references"] == row["references"]
     assert written["answer"][0]["citations"] == [1]

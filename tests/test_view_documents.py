@@ -16,8 +16,8 @@ call = caller()
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
 
 LABELS = ("--labels", "gold.jsonl")
-JUDGE = ("judge", "support", "items.jsonl", *LABELS)
-PLAN = ("--llm", "http://127.0.0.1:9/v1#m", "--plan")
+JUDGE = ("judge", "support", "items.jsonl", "--judge", "gold.jsonl")
+PLAN = ("--judge", "http://127.0.0.1:9/v1#m", "--plan")
 
 
 @pytest.fixture(autouse=True)
@@ -43,11 +43,11 @@ def viewed(call: Call, path: str) -> tuple[int, str, list[dict[str, Any]]]:
 @pytest.mark.parametrize(
     ("command", "kind"),
     [
-        (("measure", "support", "R", *LABELS), "measures"),
+        (("measure", "R", *LABELS), "measures"),
         (("measure", "retrieval", "r.run", "--qrels", "qrels.txt"), "measures"),
         (("audit", "card", "R", *LABELS, "--out", "card.json"), "card"),
         pytest.param(
-            ("audit", "stress", "injection", "items.jsonl", "--out", "S"),
+            ("audit", "run", "--trial", "injection", "items.jsonl", "--out", "S"),
             "trial",
             marks=pytest.mark.all,
         ),
@@ -70,24 +70,26 @@ GIVE = "expected results: give the "
     [
         (("check", "R", *LABELS), "what pnyx check writes, expected results: pnyx check --html"),
         (("audit", "check", "c.json", "--card", "c.json"), f"pnyx audit check prints, {GIVE}cards"),
-        (("tune", "i", "--topics", "topics.jsonl", "--qrels", "qrels.txt", "--model", "dirichlet"),
-         "what pnyx tune prints, expected results: docs/recipes/viewing.md"),
+        (("search", "tune", "i", "--topics", "topics.jsonl", "--qrels", "qrels.txt",
+          "--model", "dirichlet"),
+         "what pnyx search tune prints, expected results: docs/recipes/viewing.md"),
         (("doctor",), "what pnyx doctor prints"),
-        (("repeat", "R"), "what pnyx repeat prints"),
-        (("validate", "docs.jsonl"), "what pnyx validate prints"),
+        (("files", "repeat", "R"), "what pnyx files repeat prints"),
+        (("files", "validate", "docs.jsonl"), "what pnyx files validate prints"),
         (("view", "R"), "what pnyx view --json prints"),
         (("judge", "support", "items.jsonl", *PLAN), "a plan (--plan)"),
-        (("prompt", "show", "support"), "what pnyx prompt show prints"),
+        (("prompt", "support"), "what pnyx prompt prints"),
         (("nuggets", "merge", "bank.json", "--out", "b.json"),
          f"what pnyx nuggets merge prints, {GIVE}file of --out"),
         (("report", "i", "--requests", "requests.jsonl", "--out", "r.jsonl"),
          f"what pnyx report prints, {GIVE}file of --out"),
         (("index", "docs.jsonl", "--out", "j", "--words-only"), f"index prints, {GIVE}index"),
         ((*JUDGE, "--out", "R2"), f"the manifest of a run, {GIVE}folder of the run"),
-        (("sample", "R", "--out", "drawn"), f"the record of pnyx sample, {GIVE[:-4]}its folder"),
+        (("label", "sample", "R", "--out", "drawn"),
+         f"the record of pnyx label sample, {GIVE[:-4]}its folder"),
         (("search", "i", "zoos"), "the format cannot be recognised from '["),
-        (("prompt", "list"), "the format cannot be recognised from '["),
-        (("corpus", "split", "docs.jsonl", "--out", "p.jsonl"),
+        (("prompt",), "the format cannot be recognised from '["),
+        (("files", "split", "docs.jsonl", "--out", "p.jsonl"),
          "a JSON object with the fields documents, passages, out"),
     ],
 )  # fmt: skip
@@ -112,7 +114,7 @@ def test_what_holds_no_results_is_named_in_one_line(
 
 
 def test_the_folder_of_a_sample_has_no_fault(call: Call) -> None:
-    assert call("sample", "R", "--out", "drawn")[0] == 0
+    assert call("label", "sample", "R", "--out", "drawn")[0] == 0
     status, err, sources = viewed(call, "drawn")
     assert (status, err) == (0, "")
     assert sorted(source["kind"] for source in sources) == ["answers", "items"]

@@ -102,7 +102,7 @@ def test_micro_means_stand_beside_means_as_pnyx_measure_gives_them(tmp_path):
         reports,
         "--nuggets",
         bank,
-        "--labels",
+        "--judge",
         labels,
         "--out",
         tmp_path / "judged",

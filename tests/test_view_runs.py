@@ -206,7 +206,7 @@ def test_measure_retrieval_writes_the_leaderboard_that_compare_and_view_read(cap
     for run in measured["runs"]:
         for name, mean in run["measures"].items():
             assert cells[run["run"], "all", name] == pytest.approx(mean["value"], abs=1e-9)
-    assert called(capsys, "validate", "board.txt")[0] == 0
+    assert called(capsys, "files", "validate", "board.txt")[0] == 0
     assert called(capsys, "compare", "board.txt", "board.txt")[0] == 0
 
 

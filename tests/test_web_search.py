@@ -278,5 +278,5 @@ def test_an_archive_is_one_processs_own_and_nothing_else(tmp_path):
 
     with contextlib.closing(sqlite3.connect(tmp_path / "c")) as other:
         other.execute("CREATE TABLE x (y)")
-    with pytest.raises(InputError, match="is not an archive of pnyx corpus web"):
+    with pytest.raises(InputError, match="is not an archive of pnyx files web"):
         Archive(tmp_path / "c")

@@ -66,7 +66,7 @@ def answers(folder: Path) -> tuple[Path, Path]:
     return folder / "answers.jsonl", folder / "labels.jsonl"
 
 
-@pytest.mark.parametrize("verb", [("measure", "quality"), ("check",)])
+@pytest.mark.parametrize("verb", [("measure",), ("check",)])
 def test_measure_and_check_say_why(verb, tmp_path, call):
     given, labels = answers(tmp_path)
     _, printed, said = call(*verb, given, "--labels", labels)
@@ -92,7 +92,7 @@ def test_compare_says_why(tmp_path, call):
 
 def test_view_says_why(tmp_path, call):
     given, labels = answers(tmp_path)
-    _, printed, _ = call("measure", "quality", given, "--labels", labels, "--json")
+    _, printed, _ = call("measure", given, "--labels", labels, "--json")
     Path("measured.json").write_text(printed)
     figure = {"value": 0.5, "low": None, "high": None, "scored": 3, "asked": 3}
     runs = {"runs": [{"run": "r", "measures": {"m": {**figure, "no_interval": "few <b>"}}}]}

@@ -14,7 +14,7 @@ from pnyx.core.records import Document, judged_text
 from pnyx.formats.bundled_example import load_example
 from pnyx.search.build import build_index
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks" / "argue"))
+sys.path.append(str(Path(__file__).parents[1] / "lab" / "argue"))
 
 from oracle_server import Known, Oracle, Side, serve, spent
 

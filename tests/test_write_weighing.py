@@ -549,7 +549,7 @@ def test_the_cost_is_in_dollars_where_prices_are_known(
     prices = tmp_path / "prices.toml"
     prices.write_text("[models.test]\ninput = 1.0\noutput = 2.0\n", encoding="utf-8")
     with ChatServer(sides=knowing(labels)) as server:
-        errors = run(capsys, *asking, "--llm", server.spec, "--prices", str(prices))[2]
+        errors = run(capsys, *asking, "--llm", server.spec, "--set", f"prices={prices}")[2]
         dollars = server.billed["prompt_tokens"] + 2 * server.billed["completion_tokens"]
     assert f"completion tokens, ${dollars / 1e6:.4f}" in errors
 
@@ -561,7 +561,7 @@ def test_a_plan_without_a_model_costs_nothing(index: str, capsys: Any) -> None:
 
 def test_a_budget_is_kept(asking: list[str], labels: dict[str, str], capsys: Any) -> None:
     with ChatServer(sides=knowing(labels)) as server:
-        options = ["--llm", server.spec, "--budget-tokens", "1500"]
+        options = ["--llm", server.spec, "--set", "budget-tokens=1500"]
         code, printed, _ = run(capsys, *asking, *options)
         spent = sum(server.billed[n] for n in ("prompt_tokens", "completion_tokens"))
     assert code == 3
@@ -572,7 +572,7 @@ def test_a_budget_is_kept(asking: list[str], labels: dict[str, str], capsys: Any
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--budget", "1"], "--budget requires --llm"),
+        (["--budget", "1"], "--budget requires a language model"),
         (["--asked", "3"], "--asked requires --llm"),
     ],
 )
@@ -631,7 +631,7 @@ def test_a_plan_of_reranking_many_topics(index: str, tmp_path: Path, capsys: Any
 
 
 def test_a_budget_of_reranking_is_kept(index: str, tmp_path: Path, capsys: Any) -> None:
-    command = ["search", index, QUESTION, "--rerank", "--json", "--budget-tokens", "50"]
+    command = ["search", index, QUESTION, "--rerank", "--json", "--set", "budget-tokens=50"]
     with ChatServer() as server:
         options = ["--llm", server.spec, "--store", str(tmp_path / "s.sqlite")]
         code = run(capsys, *command, *options)[0]

@@ -57,12 +57,12 @@ def make_results(folder: Path) -> Path:
     write_rows(folder / "labels.jsonl", labelled[:-1])
     status, _ = run("judge", "support", folder / "items.jsonl", "--out", made / "packaged")
     assert status == 0
-    status, _ = run("judge", "support", folder / "items.jsonl", "--labels", folder / "labels.jsonl",
+    status, _ = run("judge", "support", folder / "items.jsonl", "--judge", folder / "labels.jsonl",
                     "--out", made / "people")  # fmt: skip
     assert status == 3
-    args = ("support", made / "packaged", "--labels", folder / "labels.jsonl")
+    args = (made / "packaged", "--labels", folder / "labels.jsonl")
     (made / "measured.json").write_text(run("measure", *args, "--json")[1])
-    run("calibrate", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
+    run("judge", "calibrate", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
         made / "calibration.json")  # fmt: skip
     run("audit", "card", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
         made / "card.json")  # fmt: skip
@@ -72,7 +72,7 @@ def make_results(folder: Path) -> Path:
         for one in items(2)
     ]  # fmt: skip
     write_rows(folder / "relevance.jsonl", relevance)
-    run("audit", "stress", "noise", folder / "relevance.jsonl", "--out", made / "noise")
+    run("audit", "run", "--trial", "noise", folder / "relevance.jsonl", "--out", made / "noise")
     _reports(folder, made)
     _runs(folder, made)
     _argued(folder, made)
@@ -82,9 +82,7 @@ def make_results(folder: Path) -> Path:
 def _reports(folder: Path, made: Path) -> None:
     run_file, bank = write_files(folder)
     labels = write_labels(folder / "report-labels.jsonl")
-    run(
-        "judge", "report", run_file, "--nuggets", bank, "--labels", labels, "--out", made / "judged"
-    )
+    run("judge", "report", run_file, "--nuggets", bank, "--judge", labels, "--out", made / "judged")
     told = run("measure", "report", made / "judged", "--leaderboard", made / "board.txt",
                "--unscored", "skip", "--json")  # fmt: skip
     (made / "reports.json").write_text(told[1])

@@ -1,3 +1,3 @@
 """The only definition of the version number."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

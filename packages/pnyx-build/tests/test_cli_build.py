@@ -428,7 +428,7 @@ def test_a_plan_asks_nothing_and_a_budget_holds(run):
         status, printed, _ = run(*command, "--plan", "--json")
         assert (status, server.asked()) == (0, [])
         assert json.loads(printed)["models"][0]["calls"] == 2
-        status, _, err = run(*command, "--out", "d.jsonl", "--budget-tokens", 10)
+        status, _, err = run(*command, "--out", "d.jsonl", "--set", "budget-tokens=10")
         assert (status, server.asked(), "no draft: budget" in err) == (3, [], True)
         assert run(*command, "--out", "d.jsonl", "--force")[0] == 0
         assert run(*command, "--out", "d.jsonl", "--force", "--from-store")[0] == 0
@@ -454,7 +454,10 @@ def test_a_plan_asks_nothing_and_a_budget_holds(run):
             ("draft", "in", "--from", "claims", "--out", "o", "--budget", "1"),
             "--budget requires",
         ),
-        (("draft", "in", "--from", "claims", "--out", "o", "--plan"), "--plan requires --llm"),
+        (
+            ("draft", "in", "--from", "claims", "--out", "o", "--plan"),
+            "--plan requires a language model",
+        ),
         (("draft", "in", "--from", "claims", "--out", "o", "--no-rules"), "requires --llm"),
         (
             ("draft", "in", "--from", "claims", "--out", "o", "--seed", "1"),
@@ -516,7 +519,16 @@ def test_the_one_shot_prompts_show_a_yes_and_a_no(capsys):
     items = write("i.jsonl", {"id": "1", "text": "Zoos are fun.", "statement": "Zoos are good."})
     for kind in ("", "-direct"):
         prompt = f"support-perspective-one-shot{kind}"
-        command = ["judge", "support", items, "--prompt", prompt, "--out", f"o{kind}", "--llm"]
+        command = [
+            "judge",
+            "support",
+            items,
+            "--set",
+            f"prompt={prompt}",
+            "--out",
+            f"o{kind}",
+            "--judge",
+        ]
         with ChatServer() as server:
             assert pnyx(*command, server.spec) == 0, capsys.readouterr().err
             system, user = (m["content"] for m in server.asked()[0]["messages"])

@@ -64,7 +64,7 @@ def test_a_benchmark_of_titles_alone(place, call):
     documents = {d.id: d for d in read_evidence("bench/documents.jsonl")}
     assert documents["columns-s1"].text == "Ann Vet, “Pulse and Paws,” vet.example, Mar. 1, 2021"
     for name in ("train_qrels.csv", "train_queries.csv", "train_pages.jsonl", "documents.jsonl"):
-        assert call("validate", f"bench/{name}")[0] == 0
+        assert call("files", "validate", f"bench/{name}")[0] == 0
     before = {p.name: p.read_bytes() for p in Path("bench").iterdir() if p.name != "manifest.json"}
     assert call("build", "debates", "bench/train_pages.jsonl", "pages/headings.html",
                 "--out", "again")[0] == 0  # fmt: skip
@@ -234,10 +234,10 @@ def test_pairs_become_items_and_labels(place, call):
         assert {one.get("stance") for one in items} == {
             "none": {None}, "pro": {"pro"}, "con": {"con"}, "both": {"pro", "con"},
         }[stance]  # fmt: skip
-    assert (call("validate", "i")[0], call("validate", "l")[0]) == (0, 0)
+    assert (call("files", "validate", "i")[0], call("files", "validate", "l")[0]) == (0, 0)
     code, out, err = call("judge", "relevance", "i", "--out", "judged")
     assert code == 0, err
-    code, out, _ = call("measure", "relevance", "judged", "--labels", "l", "--json")
+    code, out, _ = call("measure", "judged", "--labels", "l", "--json")
     assert (code, json.loads(out)["measures"]["accuracy"]["asked"]) == (0, len(items))
 
 

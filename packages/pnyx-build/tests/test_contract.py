@@ -81,7 +81,7 @@ def test_drafts_with_half_a_character_can_be_read_again(own_place, call, out):
         draft = ("build", "draft", "pairs.jsonl", "--from", "pairs", "--llm", server.spec)
         assert call(*draft, "--out", out)[0] == 0
     assert "\ufffd" in Path(out).read_text()
-    assert call("validate", out)[0] == 0
+    assert call("files", "validate", out)[0] == 0
 
 
 def perspective(n: int) -> str:

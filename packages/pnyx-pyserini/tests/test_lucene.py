@@ -334,7 +334,7 @@ def test_a_run_is_anserinis_own(tmp_path, example):
     topics.write_text("".join(f"{n}\t{q.text}\n" for n, q in enumerate(example.questions)))
     asked = ("-topics", topics, "-topicReader", "TsvInt", "-index", lucene, "-hits", 100)
     anserini("search.SearchCollection", *asked, "-bm25", "-output", tmp_path / "theirs.trec")
-    chosen = ("--model", "bm25", "--k1", ".9", "--b", ".4", "-k", 100, "--out", run)
+    chosen = ("--model", "bm25", "--set", "k1=.9", "--set", "b=.4", "-k", 100, "--out", run)
     code, _, err = pnyx("search", f"pyserini:{lucene}", "--topics", topics, *chosen)
     assert code == 0, err
 

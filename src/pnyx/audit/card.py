@@ -58,7 +58,7 @@ def make_card(
     """Return the known facts about one judge, ready for JSON.
 
     Args:
-        folders: results of `pnyx judge` and of `pnyx audit stress`, all of one judge.
+        folders: results of `pnyx judge` and of `pnyx audit run`, all of one judge.
         labels: people's labels of the results' items.
         bootstrap: settings of the intervals of agreement.
         left_out: trials that do not apply to these items -> why.
@@ -68,7 +68,7 @@ def make_card(
             no results.
     """
     if not folders:
-        raise InputError("expected results of pnyx judge or of pnyx audit stress, found none")
+        raise InputError("expected results of pnyx judge or of pnyx audit run, found none")
     try:
         return _card_of(folders, labels, bootstrap, left_out)
     except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -127,7 +127,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
     manifest = read_json(folder / MANIFEST)
     if manifest is None or file_in(folder, ANSWERS) is None:
         raise InputError(
-            "expected a finished results folder of pnyx judge or pnyx audit stress", path=folder
+            "expected a finished results folder of pnyx judge or pnyx audit run", path=folder
         )
     if "trial" not in manifest:
         return manifest, None

@@ -30,7 +30,7 @@ class CardSpec(BootstrapSpec, heading="Card"):
 @verb("card", short_help="One page on a judge: figures, curves, when not to use it.")
 @click.argument("folders", nargs=-1, required=True, metavar="R|S...")
 def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
-    """Write a one-page card of a judge, from results of pnyx judge (R) and pnyx audit stress (S).
+    """Write a one-page card of a judge, from results of pnyx judge (R) and pnyx audit run (S).
 
     It shows what the judge was asked, on what data, how far it agrees with people (--labels, else
     the measures that pnyx measure left in R), how well it is calibrated, what the trials show, what
@@ -41,7 +41,7 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
     \b
     Example:
       pnyx judge support items.jsonl --out results
-      pnyx audit stress noise items.jsonl --out noise
+      pnyx audit run items.jsonl --trial noise --out noise
       pnyx audit card results noise --labels people.jsonl --out card.html
     """
     refuse_two_outputs("--out", spec.out, as_json=as_json)

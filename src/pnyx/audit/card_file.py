@@ -107,7 +107,7 @@ class _TrialResult(Row):
 
 
 class Card(Row):
-    """The fields of a card that `pnyx audit check` and `pnyx compare judges` read."""
+    """The fields of a card that `pnyx audit check` and `pnyx check` read."""
 
     format: Literal["pnyx-card"]
     judge: str
@@ -118,10 +118,10 @@ class Card(Row):
 
 
 def read_card(path: str) -> dict[str, Any]:
-    """Return a card of `pnyx audit card` or `audit all`; InputError if it is none, or damaged."""
+    """Return a card of `pnyx audit card` or `audit run`; InputError if it is none, or damaged."""
     card = read_json(path)
     if card is None or card.get("format") != "pnyx-card":
-        raise InputError("expected a card of pnyx audit card or audit all, in JSON", path=path)
+        raise InputError("expected a card of pnyx audit card or audit run, in JSON", path=path)
     check_card(card, path)
     return card
 

@@ -9,19 +9,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from pnyx.audit.compare_judges import ChoosingSpec, compare_results
 from pnyx.cli.options import Outcome, refuse_same_file, refuse_two_outputs
 from pnyx.cli.params import Raw, verb
 from pnyx.core.errors import OptionError, escaped
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.tables import OwnWords
 from pnyx.formats.text_types import FileName, Words
+from pnyx.judging.answers import ANSWERS
 from pnyx.judging.measures.options import BootstrapSpec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pnyx.audit.checks.items import CheckItems
     from pnyx.display.tables import Part
 
 EXIT_WORSE = 1
+_OF_ONE_TABLE = (
+    *("judge", "human", "group", "id", "probability", "yes", "no", "cost", "bar", "against"),
+    *("plan", "a_first"),
+)
+"""Fields without effect on several results."""
 
 
 class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
@@ -134,7 +143,7 @@ class _PairsSpec(Spec, heading="Pairs", rare="by_position"):
 
 
 class CheckTableSpec(
-    BootstrapSpec, _OutputSpec, _PairsSpec, _PlanSpec, _DecisionSpec, _ColumnsSpec
+    BootstrapSpec, _OutputSpec, ChoosingSpec, _PairsSpec, _PlanSpec, _DecisionSpec, _ColumnsSpec
 ):
     """All options of `pnyx check`."""
 
@@ -146,8 +155,8 @@ class CheckTableSpec(
 
 
 @verb("check", short_help="Can a judge be trusted? Its verdicts against people's labels.")
-@click.argument("table", type=Raw())
-def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
+@click.argument("tables", nargs=-1, required=True, type=Raw(), metavar="TABLE...")
+def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -> int:
     """Check a judge against people's labels in one TABLE.
 
     TABLE is CSV, TSV, JSON, JSON Lines, Parquet or XLSX with a row for each answer, or a results
@@ -169,8 +178,12 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     --plan says how many more rows to label. --a-first and --b-first check a judge that compares two
     texts, by its verdicts in both orders.
 
-    See also: pnyx audit all (trials of a judge, and its card), pnyx audit check (the same trials
-    later), pnyx compare judges (results folders: dollars, seconds, cascades of two).
+    Several results folders are compared on the items that all their judges were asked, as in
+    docs/reference/measures/check.md#choosing-a-judge: accuracy, dollars and seconds (of the
+    manifests), and cascades of two judges. The cheapest that loses less than --margin is named.
+
+    See also: pnyx audit run (trials of a judge, and its card), pnyx audit check (the same trials
+    later).
 
     \b
     Example:
@@ -182,11 +195,25 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
       pnyx check results.csv --judge verdict --human label \\
         --plan --half-width 0.05
       pnyx check pairs.csv --a-first forward --b-first backward --human human
+      pnyx check packaged mini --labels people.jsonl --margin 0.05
     """
-    _refuse_files(table, spec, as_json=as_json)
+    _refuse_files(tables, spec, as_json=as_json)
     if (spec.a_first is None) != (spec.b_first is None):
         raise OptionError("give --a-first and --b-first together")
     spec.check_needs()
+    if len(tables) > 1:
+        spec.refuse(*_OF_ONE_TABLE, reason="several results")
+        outcome = compare_results(
+            tables,
+            spec.labels,
+            spec,
+            margin=spec.margin,
+            html=spec.html,
+            bootstrap=spec.bootstrap,
+        )
+        return _show(outcome, spec, as_json=as_json)
+    (table,) = tables
+    spec.refuse("baseline", "minimize", "prices", "card", reason="one table")
     if spec.a_first is not None and spec.b_first is not None:
         return _show(_pairs(table, spec, spec.a_first, spec.b_first), spec, as_json=as_json)
     items = _items(table, spec)
@@ -195,16 +222,21 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     return _report(items, spec, as_json=as_json)
 
 
-def _refuse_files(table: str, spec: CheckTableSpec, *, as_json: bool) -> None:
+def _refuse_files(tables: Sequence[str], spec: CheckTableSpec, *, as_json: bool) -> None:
     """Raise OptionError if a file is named for two purposes."""
-    labels = {f"--labels {n}": path for n, path in enumerate(spec.labels, 1)}
+    named = {f"--labels {n}": path for n, path in enumerate(spec.labels, 1)}
+    for number, table in enumerate(tables, 1):
+        name = f"TABLE {number}" if len(tables) > 1 else "TABLE"
+        named[name] = str(Path(table) / ANSWERS) if Path(table).is_dir() else table
     for flag, path in (("--html", spec.html), ("--out", spec.out)):
         refuse_two_outputs(flag, path, as_json=as_json)
-        refuse_same_file(flag, path, TABLE=table, **labels)
-    if [table, *spec.labels].count("-") > 1:
+        refuse_same_file(flag, path, **named)
+    if [*tables, *spec.labels].count("-") > 1:
         raise OptionError("only one file can be standard input")
     if len(set(spec.labels)) < len(spec.labels):
         raise OptionError("--labels names a file twice")
+    if len(set(tables)) < len(tables):
+        raise OptionError("the same results are given twice")
 
 
 def _items(table: str, spec: CheckTableSpec) -> CheckItems:

@@ -19,23 +19,30 @@ from pnyx.cli.rerun import TrustSpec, arguments_of, environment_of, trusted_reco
 from pnyx.core.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.core.network import network_limited_to
 from pnyx.core.spec import file_opt, opt, out_opt
-from pnyx.formats.text_types import FileName
+from pnyx.formats.text_types import FileName, JudgeName
+from pnyx.judging.judge_kinds import names_model, read_names
 from pnyx.judging.measures.options import BootstrapSpec
-from pnyx.judging.options import ModelSpec
 
 EXIT_WORSE = 1
 
 
-class CheckSpec(TrustSpec, BootstrapSpec, ModelSpec, heading="Check"):
+class CheckSpec(TrustSpec, BootstrapSpec, heading="Check"):
     """What to compare a judge with."""
 
-    card: FileName = file_opt(..., "Card (.json) of pnyx audit all, or audit card.")
+    card: FileName = file_opt(..., "Card (.json) of pnyx audit run, or audit card.")
     labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of the results in NOW.")
     margin: float | None = opt(
         None,
         "By how much a figure may be worse.",
         within="[0, 1]",
         default_text="the card's, else 0.1",
+    )
+    judge: tuple[JudgeName, ...] = file_opt(
+        (),
+        "Without NOW: the language model to ask. Repeatable.",
+        metavar="SPEC",
+        default_text="$PNYX_LLM",
+        replaces=("--llm",),
     )
     out: FileName | None = out_opt(
         None,
@@ -44,21 +51,21 @@ class CheckSpec(TrustSpec, BootstrapSpec, ModelSpec, heading="Check"):
         writes="files",
     )
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The language models to ask."""
+        return read_names(self.judge).models
 
-@verb(
-    "check",
-    resumes=True,
-    short_help="Has a judge become worse than its card says?",
-    without={"spec": "store concurrency timeout wait request"},
-)
+
+@verb("check", resumes=True, short_help="Has a judge become worse than its card says?")
 @click.argument("now", nargs=-1, metavar="[NOW]...", type=Raw())
 def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
     """Compare a judge with its card: exit status 1 if it is worse by more than the margin.
 
-    NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the card's
-    own command (pnyx audit all) is run again into --out; a language model is that of --llm, and no
-    reply of an earlier run is reused. Because a card may come from a stranger, any other model or
-    address in it must be confirmed by --with. Run the same command again to resume.
+    NOW is a later card (.json), or results of pnyx judge and audit run. Without it, the card's
+    own command (pnyx audit run) is run again into --out; a language model is that of --judge, and
+    no reply of an earlier run is reused. Because a card may come from a stranger, any other model
+    or address in it must be confirmed by --with. Run the same command again to resume.
 
     Each figure has a 95 % interval of its change: on the same labelled items it is paired, item by
     item, over questions; otherwise it is derived from both figures' intervals. On the same items, a
@@ -68,7 +75,7 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
 
     \b
     Example:
-      pnyx audit all items.jsonl --labels people.jsonl --out audit
+      pnyx audit run items.jsonl --labels people.jsonl --out audit
       cp audit/card.json judge.json
       pnyx audit check --card judge.json --out later
       pnyx audit check later/card.json --card judge.json --margin 0.05
@@ -112,14 +119,16 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
     from pnyx.cli import app
 
     record = card.get("record")
-    if not isinstance(record, dict) or record.get("command") != "audit all":
+    if not isinstance(record, dict) or record.get("command") != "audit run":
         raise InputError("the card does not record its command: give NOW", path=spec.card)
     if spec.labels:
         raise OptionError("--labels requires NOW: the card names its own labels")
     check_record(record, spec.card)
     judge_options = _asked_anew(record, spec)
     out, values = str(spec.out), spec.values()
-    options = {name: value for name, value in record["options"].items() if name != "llm"}
+    options = dict(record["options"])
+    if _recorded_models(record):
+        options.pop("judge", None)
     record = trusted_record({**record, "options": options, "environment": {}}, values, spec.card)
     if problem := changed_input(record, Path()):
         raise InputError(problem, path=spec.card)
@@ -143,14 +152,21 @@ def _words_of(record: dict[str, Any], out: str, added: Sequence[str], path: str)
         raise InputError("holds a damaged record", path=path) from error
 
 
+def _recorded_models(record: dict[str, Any]) -> bool:
+    """Return whether language models answered."""
+    named = record["options"].get("judge") or ()
+    named = named if isinstance(named, list) else [named]
+    return bool(record.get("environment")) or any(names_model(str(name)) for name in named)
+
+
 def _asked_anew(record: dict[str, Any], spec: CheckSpec) -> list[str]:
     """Return the options that name the model to ask: the user chooses it, never the card."""
-    if record["options"].get("llm") or record.get("environment"):
-        if not spec.asks_models:
-            raise InputError("its judge is a language model: name it with --llm", path=spec.card)
-        named = [word for model in spec.models for word in ("--llm", model)]
-    elif spec.llm:
-        raise OptionError("--llm: no language model answered for this card")
+    if _recorded_models(record):
+        if not spec.models:
+            raise InputError("its judge is a language model: name it with --judge", path=spec.card)
+        named = [word for model in spec.models for word in ("--judge", model)]
+    elif spec.judge:
+        raise OptionError("--judge: no language model answered for this card")
     else:
         named = []
     return [*named, "--store", str(Path(str(spec.out)) / "store.sqlite")]

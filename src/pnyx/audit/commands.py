@@ -6,10 +6,9 @@ import click
 
 from pnyx.audit.card_command import card
 from pnyx.audit.check_judge import check
-from pnyx.audit.every_command import every
 from pnyx.audit.formats_command import formats
 from pnyx.audit.pairs_command import pairs
-from pnyx.audit.trials_command import stress
+from pnyx.audit.run_command import run
 from pnyx.cli.params import Group
 
 
@@ -20,15 +19,17 @@ def command() -> None:
     \b
     Example:
       pnyx judge support items.jsonl --out results
-      pnyx audit stress noise items.jsonl --out noise
+      pnyx audit run items.jsonl --trial noise --out noise
       pnyx audit card results noise --labels people.jsonl --out card.html
-      pnyx audit all items.jsonl --labels people.jsonl --out audit
+      pnyx audit run items.jsonl --labels people.jsonl --out audit
     """
 
 
-for _command in (stress, pairs, every, formats, card, check):
+for _command in (run, pairs, formats, card, check):
     command.add_command(_command)
 command.gone = {
+    "stress": "use pnyx audit run ITEMS --trial TRIAL",
+    "all": "use pnyx audit run ITEMS",
     "agreement": "pnyx check RESULTS --labels LABELS compares a judge with people, and people with "
-    "each other (--html, --json)"
+    "each other (--html, --json)",
 }

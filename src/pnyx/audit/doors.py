@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.core.rooms import CommandDoor
+from pnyx.core.rooms import CommandDoor, MeasureDoor
 
 COMMANDS: Final = (
     CommandDoor(
@@ -21,8 +21,13 @@ COMMANDS: Final = (
         "Judges",
         "Test a judge with trials, and write its card.",
     ),
-    CommandDoor("compare judges", "pnyx.audit.compare_judges:judges", 10),
-    CommandDoor("measure preference", "pnyx.audit.preference_command:preference", 70),
 )
+
+MEASURED: Final = {
+    "preference": MeasureDoor(
+        "pnyx.audit.preferences:measure_preferences", frozenset(("labels", "draws", "seed"))
+    ),
+}
+"""Task -> how `pnyx measure RESULTS` measures its answers."""
 
 DOCUMENTS: Final = ("pnyx.audit.pages.trials:TRIALS", "pnyx.audit.pages.cards:CARDS")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.audit.trials_command import StressSpec, TrialJudgeSpec, ask_trial, posed_trial, sized_by
+from pnyx.audit.trial_run import StressSpec, TrialJudgeSpec, ask_trial, posed_trial, sized_by
 from pnyx.cli.judge_runs import print_planned
 from pnyx.cli.options import Outcome, say
 from pnyx.cli.params import verb
@@ -17,9 +17,10 @@ from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.spec import Spec, opt
 from pnyx.display.tables import draws_legend
 from pnyx.formats.text_types import FileName, Words
+from pnyx.judging.format_options import FormatSpec
 from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import prices_by_model
-from pnyx.judging.options import FormatSpec, JudgeSpec
+from pnyx.judging.options import JudgeSpec
 from pnyx.judging.questions import Rating
 from pnyx.judging.tasks import TASKS
 
@@ -41,17 +42,17 @@ class ComparedSpec(Spec, heading="Formats"):
         (),
         "Format in which a judge is asked (pnyx judge rag). Repeatable.",
         metavar="NAME",
-        default_text="all; without --llm, support",
+        default_text="all; without a language model, support",
     )
 
     def names(self, spec: JudgeSpec, format_spec: FormatSpec) -> list[str]:
-        """Return the formats; OptionError: one is unknown, or --nuggets would have no effect."""
+        """Return the formats; OptionError: one is unknown, or `nuggets` has no effect."""
         usual = [f.name for f in _TASK.formats if spec.asks_models or f.packaged]
         chosen = list(dict.fromkeys(self.format)) or usual
         if format_spec.nuggets is not None and not any(
             _TASK.format(n).makes_points for n in chosen
         ):
-            raise OptionError("--nuggets requires --format query-rubric or rag-rubric")
+            raise OptionError("--set nuggets requires --format query-rubric or rag-rubric")
         return chosen
 
 
@@ -81,13 +82,13 @@ def formats(
     replaced documents (Table 16), whether it falls at every step (17), groundedness by contradicted
     sentences (18); for formats that score single documents, precision (7). S gets formats.json,
     formats.md (the tables), formats.svg (Figure 13) and for each format the folders noise-FORMAT
-    and hallucination-FORMAT of pnyx audit stress. Running the command again, even after a crash,
+    and hallucination-FORMAT of pnyx audit run. Running the command again, even after a crash,
     asks only what is missing. Exit status 3: finished, but some questions are unscored.
 
     \b
     Example:
       pnyx audit formats items.jsonl --format direct --format listwise-rag-fine \\
-        --llm http://127.0.0.1:8000/v1#my-model --out formats
+        --judge http://127.0.0.1:8000/v1#my-model --out formats
     """
     options.check_judge(spec)
     read = list(_TASK.read(items))

@@ -44,7 +44,7 @@ def pairs(items: str, spec: OwnTextsSpec, model: AskedSpec, as_json: bool) -> in
     Example:
       pnyx audit pairs items.jsonl --llm openai:gpt-4o-mini --out pairs.jsonl
       pnyx label preference pairs.jsonl --out people.jsonl
-      pnyx audit stress self pairs.jsonl --llm openai:gpt-4o-mini \\
+      pnyx audit run pairs.jsonl --trial self --judge openai:gpt-4o-mini \\
         --writer gpt-4o-mini --control people.jsonl --out self
     """
     from pnyx.audit.trials.own_arguments import write_pairs

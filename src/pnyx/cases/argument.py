@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,20 +18,13 @@ from pnyx.cases.citations import (
     without_foreign_citations,
 )
 from pnyx.cases.extractive import ExtractiveWriter
-from pnyx.cases.model_sides import ModelSides
-from pnyx.cases.passage_sides import (
-    BY_MODEL,
-    PassageSides,
-    PassageStances,
-    SideChances,
-    relevance_of,
-    side_chance,
-)
+from pnyx.cases.passage_sides import BY_MODEL, side_chance
 from pnyx.cases.plan import Plan
 from pnyx.cases.qualities import MIDDLING, quality_of
 from pnyx.cases.question_claims import QuestionReading, read_question
 from pnyx.cases.retrieved_documents import RetrievedDocuments, retrieve
-from pnyx.cases.side_choice import PlacedPassage, chance, expected_about, place, settled_by_label
+from pnyx.cases.side_assignment import Placing, model_of, placing_of
+from pnyx.cases.side_choice import PlacedPassage, chance, expected_about
 from pnyx.core.records import (
     SIDES,
     Document,
@@ -40,7 +33,6 @@ from pnyx.core.records import (
     Response,
     Side,
     as_question,
-    judged_text,
 )
 from pnyx.formats.text.language import other_language
 from pnyx.judging.answers import Answer, Judged
@@ -51,15 +43,10 @@ from pnyx.judging.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.search.engine import Engine
 from pnyx.search.pipeline import Searcher
-from pnyx.search.sides import CORPUS_LABEL, label_topic, match_labels
+from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
 from pnyx.stats.base import Measured
-
-_BY_LABEL = "by_label: the corpus's label decides"
-
-_FILLER = " ".join(["word"] * 120)
-"""Text that stands in for a passage not retrieved yet, to estimate the cost."""
 
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 """Called with the name of a step and its details, as JSON values.
@@ -109,7 +96,6 @@ def argue(
     plan, tell, question = plan or Plan(), tell or _untold, as_question(question)
     judge = judge or PackagedJudge(*OF_A_CASE)
     writer = writer or ExtractiveWriter()
-    citing = citation_judge or judge
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     model = model or model_of(judge)
     retrieved = retrieve(searcher, question, plan)
@@ -121,63 +107,100 @@ def argue(
     tell("found", {"documents": len(retrieved.documents)})
     placing = placing_of(searcher, question, judge, plan, model, posed)
     placing.fills_up = plan.most and reading is not None and reading.missing
-    quality, of_all = quality_of(searcher.engine, retrieved.documents)
-    argued: dict[Side, ArguedSide] = {}
+    inquiry = _Inquiry(question, posed, citation_judge or judge, writer, plan, tell,
+                       retrieved, reading, placing)  # fmt: skip
+    return inquiry.argued()
 
-    def guessed() -> bool:
-        """Whether a cost estimate does not know yet which documents will be written from."""
-        unread = reading is not None and reading.missing
-        return plan.most and (unread or (placing.sides is not None and placing.sides.missing))
 
-    async def work() -> list[PlacedPassage]:
-        placed = await placing.place(retrieved.documents)
-        tell("sides", _counts(placed))
+@dataclass(frozen=True, slots=True)
+class _Inquiry:
+    """A question whose passages are retrieved, and who places, argues and judges them."""
+
+    question: Question  # as asked
+    posed: Question  # in the form in which a language model is asked
+    citing: Judge
+    writer: Writer
+    plan: Plan
+    tell: Tell
+    retrieved: RetrievedDocuments
+    reading: QuestionReading | None
+    placing: Placing
+
+    def argued(self) -> Case:
+        """Place the passages, argue each side, and return all of it."""
+        documents = self.retrieved.documents
+        quality, of_all = quality_of(self.placing.searcher.engine, documents)
+        placed, sides = run_blocking(lambda: self._place_and_write(quality))
+        case = _case(self.question, tuple(sides[side] for side in self.plan.sides), placed,
+                     self.plan)  # fmt: skip
+        labelled = list(map(label_topic, documents))
+        language = other_language(self.question.text, (document.text for document in documents))
+        doubts = () if self.reading is None else self.reading.doubts
+        return replace(
+            case,
+            quality=quality if of_all else {},
+            weighed=self.placing.sides.weighing if self.placing.sides else None,
+            judges={**self._cards(), **case.judges},
+            settings=self._settings(),
+            search_problems=(
+                *self.retrieved.all.problems,
+                *self.placing.searcher.matcher.problems(labelled),
+            ),
+            search_unscored=self.retrieved.all.unscored,
+            question_notes=tuple(filter(None, [language, *doubts])),
+        )
+
+    async def _place_and_write(
+        self, quality: Mapping[str, float]
+    ) -> tuple[list[PlacedPassage], dict[Side, ArguedSide]]:
+        placed = await self.placing.place(self.retrieved.documents)
+        self.tell("sides", _counts(placed))
+        sides: dict[Side, ArguedSide] = {}
 
         async def write(side: Side) -> None:
-            mine = _longest(placed, side) if guessed() else _best(placed, side, quality, plan)
-            side_question = question if isinstance(writer, ExtractiveWriter) else posed
-            draft = await _argue_side(side_question, side, mine, citing, writer, plan, tell)
-            argued[side] = replace(
+            best = _best(placed, side, quality, self.plan)
+            mine = _longest(placed, side) if self._guesses() else best
+            question = self.question if self._quotes else self.posed
+            draft = await _argue_side(
+                question, side, mine, self.citing, self.writer, self.plan, self.tell
+            )
+            sides[side] = replace(
                 draft,
                 less_sure=_less_sure(placed, side),
                 uncited=_uncited(placed, side, draft.response),
                 likely=_likely(placed, side),
             )
 
-        await run_all(plan.sides, write, workers=len(plan.sides))
-        return placed
+        await run_all(self.plan.sides, write, workers=len(self.plan.sides))
+        return placed, sides
 
-    placed = run_blocking(work)
-    case = _case(question, tuple(argued[side] for side in plan.sides), placed, plan)
-    quotes = isinstance(writer, ExtractiveWriter)
-    networks = placing.passages if placing.read_by_networks else None
-    named = (judge, networks, placing.sides, None if quotes else citing)
-    cards = {judge.name: judge.card for judge in named if judge is not None}
-    labelled = list(map(label_topic, retrieved.documents))
-    language = other_language(question.text, (document.text for document in retrieved.documents))
-    doubts = () if reading is None else reading.doubts
-    read = {} if reading is None else {"question": reading.described(question)}
-    return replace(
-        case,
-        quality=quality if of_all else {},
-        weighed=placing.sides.weighing if placing.sides else None,
-        judges={**cards, **case.judges},
-        settings={
-            "search": retrieved.described(searcher, question),
-            **read,
-            "writer": writer.name,
-            "citations": said_of_citations(citing.name, writer.name, quotes=quotes),
-        },
-        search_problems=(*retrieved.all.problems, *searcher.matcher.problems(labelled)),
-        search_unscored=retrieved.all.unscored,
-        question_notes=tuple(filter(None, [language, *doubts])),
-    )
+    def _guesses(self) -> bool:
+        """Whether a cost estimate does not know yet which documents will be written from."""
+        unread = self.reading is not None and self.reading.missing
+        by_model = self.placing.sides
+        return self.plan.most and (unread or (by_model is not None and by_model.missing))
 
+    @property
+    def _quotes(self) -> bool:
+        return isinstance(self.writer, ExtractiveWriter)
 
-def model_of(judge: Judge) -> StoredModel | None:
-    """Return the language model that a judge asks, if it is one."""
-    model = getattr(judge, "model", None)
-    return model if isinstance(model, StoredModel) else None
+    def _cards(self) -> dict[str, str]:
+        """Return the card of each judge that was asked, by its name."""
+        networks = self.placing.passages if self.placing.read_by_networks else None
+        citing = None if self._quotes else self.citing
+        asked_judges = (self.placing.judge, networks, self.placing.sides, citing)
+        return {judge.name: judge.card for judge in asked_judges if judge is not None}
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what was searched, who read the question, who wrote, and who judged citations."""
+        question = self.question
+        reading = {} if self.reading is None else {"question": self.reading.described(question)}
+        return {
+            "search": self.retrieved.described(self.placing.searcher, question),
+            **reading,
+            "writer": self.writer.name,
+            "citations": said_of_citations(self.citing.name, self.writer.name, quotes=self._quotes),
+        }
 
 
 def _read(model: StoredModel, question: Question, retrieved: RetrievedDocuments) -> QuestionReading:
@@ -195,104 +218,6 @@ def _counts(placed: Sequence[PlacedPassage]) -> dict[str, int]:
         "undecided": sum(p.undecided for p in placed),
         "passed_over": sum(p.passed_over for p in placed),
     }
-
-
-@dataclass(slots=True)
-class Placing:
-    """Assigns the documents retrieved for a question to its sides."""
-
-    searcher: Searcher  # the searcher that retrieved them
-    question: Question  # as asked
-    judge: Judge  # judges relevance and stance if `passages` does not
-    plan: Plan  # with the thresholds of sides
-    passages: PassageSides | None  # judges both at once; None if the judge does
-    sides: ModelSides | None = None  # the language model, which decides if it answers
-    fills_up: bool = False  # ask about as many passages as could be retrieved, to estimate the cost
-    read_by_networks: bool = False  # whether `passages` was needed
-
-    async def place(
-        self, documents: Sequence[Evidence], only: Collection[str] | None = None
-    ) -> list[PlacedPassage]:
-        """Assign the documents of a ranking, best first, or `only` some of them, to sides.
-
-        If a language model decides, documents ranked below those it is asked about are left out,
-        unless they are among `only`. The packaged judgement reads the ranking if an answer is
-        missing.
-        """
-        chosen = [document for document in documents if only is None or document.id in only]
-        matches = match_labels(self.question, chosen, self.searcher.matcher)
-        if self.passages is None:
-            return await place(self.question, chosen, self.judge, self.plan, None, matches)
-        chances = await self._by_model(chosen, settled_by_label(matches))
-        if only is None and chances:
-            matches = [m for d, m in zip(chosen, matches, strict=True) if d.id in chances]
-            chosen = [document for document in chosen if document.id in chances]
-        missing = {d.id for d in chosen if not _is_answered(chances.get(d.id))}
-        if missing:
-            ranked = zip(documents, self._by_networks(documents), strict=True)
-            chances |= {
-                document.id: chance for document, chance in ranked if document.id in missing
-            }
-        relevance = [relevance_of(chances[d.id], self.passages.name) for d in chosen]
-        by_text = {judged_text(document): chances[document.id] for document in chosen}
-        sides = PassageStances(self.passages, self.question, by_text)
-        return await place(self.question, chosen, self.judge, self.plan, relevance, matches, sides)
-
-    async def _by_model(
-        self, documents: Sequence[Evidence], by_label: Sequence[bool]
-    ) -> dict[str, SideChances | str]:
-        """Return a language model's answers on the first documents without a label, by id.
-
-        Empty if it does not decide.
-        """
-        if self.sides is None:
-            return {}
-        rows = list(zip(documents, by_label, strict=True))
-        unlabelled = [document for document, labelled in rows if not labelled][: self.plan.asked]
-        texts = list(map(judged_text, unlabelled))
-        if self.fills_up:  # searches in other words may retrieve more
-            more = min(self.plan.asked, len(self.searcher.engine)) - len(texts)
-            texts += [f"{number} {_FILLER}" for number in range(more)]
-        answers = await self.sides.judge(texts)
-        if not self.sides.passed:
-            return {}
-        labels = {document.id: _BY_LABEL for document, labelled in rows if labelled}
-        return labels | dict(zip([document.id for document in unlabelled], answers, strict=False))
-
-    def _by_networks(self, documents: Sequence[Evidence]) -> Sequence[SideChances | str]:
-        """Return the packaged judgement; none in a cost estimate if the model would decide."""
-        assert self.passages is not None  # noqa: S101 - `place` is done with before
-        if self.plan.most and self.sides is not None and self.sides.missing:
-            return ["not_in_store: the model has not been asked yet"] * len(documents)
-        self.read_by_networks = True
-        return self.passages.judge(self.question, documents)
-
-
-def _is_answered(chances: SideChances | str | None) -> bool:
-    return isinstance(chances, SideChances) or chances == _BY_LABEL
-
-
-def placing_of(
-    searcher: Searcher,
-    question: Question,
-    judge: Judge,
-    plan: Plan,
-    model: StoredModel | None = None,
-    posed: Question | None = None,
-) -> Placing:
-    """Return how `argue` assigns documents.
-
-    See there for the judge and the model. `posed` is the question in the form that the model is
-    asked.
-    """
-    model = model or model_of(judge)
-    usual = isinstance(judge, PackagedJudge) or model is not None
-    by_passages = usual if plan.by_passages is None else plan.by_passages
-    passages = PassageSides(searcher.engine, searcher.embedder) if by_passages else None
-    sides = None
-    if passages is not None and model is not None:
-        sides = ModelSides(model, posed or question, most=plan.most)
-    return Placing(searcher, question, judge, plan, passages, sides)
 
 
 def _case(

@@ -195,7 +195,7 @@ def _mutual_support(points: list[_Point]) -> list[float]:
 def central(vectors: Vectors, claim: Vectors) -> Vectors:
     """Return how well each sentence summarises its text, by the text and by the claim.
 
-    Chosen on development pages of `benchmarks/argue` by likeness to people's title: 0.454,
+    Chosen on development pages of `lab/argue` by likeness to people's title: 0.454,
     typicality alone 0.433.
     """
     position = np.arange(len(vectors)) / len(vectors)

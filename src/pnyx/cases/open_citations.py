@@ -87,8 +87,9 @@ def citation_judge(model: StoredModel | None) -> Judge:
         from pnyx.judging.students.judge import CITATION, PackagedJudge
 
         return PackagedJudge(CITATION)
-    from pnyx.judging.llm.judge import Asking, LlmJudge
+    from pnyx.judging.llm.judge import LlmJudge
     from pnyx.judging.llm.prompts import load_prompt
+    from pnyx.judging.llm.requests import Asking
 
     prompts = {"support": load_prompt("support-citations")}
     return LlmJudge(model, Asking(prompts, batch=CITATIONS_PER_CALL, texts=DOCUMENTS_PER_CALL))

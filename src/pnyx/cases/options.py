@@ -55,7 +55,7 @@ class ArgueSpec(
     )
     prompt: FileName | None = file_opt(
         None,
-        "What the model is told: a packaged prompt (pnyx prompt list) or a prompt file (.toml).",
+        "What the model is told: a packaged prompt (pnyx prompt) or a prompt file (.toml).",
         metavar="NAME",
         default_text="argue; argue-prose with --words",
     )

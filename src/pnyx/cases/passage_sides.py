@@ -3,7 +3,7 @@
 A network reads each passage with the question answered by yes and by no: the detector of
 perspectives, trained further on labelled paragraphs. A regression on its log-odds, on the cosine to
 the question and on the whole ranking turns these into probabilities. It was fitted on labelled
-folders and debates (`benchmarks/argue/fit_passages.py`).
+folders and debates (`lab/argue/fit_passages.py`).
 """
 
 from __future__ import annotations

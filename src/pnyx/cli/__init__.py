@@ -30,10 +30,19 @@ COMMANDS: Final = {name: door.summary for name, door in room_commands().items()}
 Others are plugins of the group `pnyx.commands`."""
 
 _GONE = {
+    "corpus": "use pnyx files split or pnyx files web",
+    "validate": "use pnyx files validate",
+    "convert": "use pnyx files convert",
+    "repeat": "use pnyx files repeat",
+    "results": "use pnyx files merge SHARE... --out RESULTS",
+    "tune": "use pnyx search tune",
+    "calibrate": "use pnyx judge calibrate",
+    "sample": "use pnyx label sample",
+    "bench": "use pnyx compare retrievers",
     "start": "use pnyx serve --open, with or without a folder",
     "mcp": "use pnyx serve INDEX --mcp",
-    "quality": "to train a quality model for pnyx index --quality-model, use tools/own_quality.py "
-    "of the repository",
+    "quality": "to train a quality model for pnyx index --quality-model, use "
+    "lab/training/own_quality.py of the repository",
 }
 """Removed verb -> what to use instead."""
 
@@ -92,7 +101,10 @@ def _while_it_is_read() -> Iterator[None]:
         raise _ReaderGoneError from error
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="pnyx")
 def app() -> None:
     """Find all sides of a contentious question, argue each with evidence, and measure the trust.

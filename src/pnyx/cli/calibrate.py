@@ -1,4 +1,4 @@
-"""`pnyx calibrate`: recalibrate a judge's probabilities, and find when its answers are certain."""
+"""`pnyx judge calibrate`: recalibrate probabilities, and find when answers are certain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MEASURES = ("ece", "brier", "log_loss", "auroc", "f1", "accuracy")
 
 
 class CalibrateSpec(Spec, heading="Calibration"):
-    """Options of `pnyx calibrate`."""
+    """Options of `pnyx judge calibrate`."""
 
     labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
     out: str = out_opt(..., "Calibration to write (JSON).")
@@ -46,7 +46,7 @@ class CalibrateSpec(Spec, heading="Calibration"):
     )
 
 
-@verb("calibrate")
+@verb("calibrate", short_help="Recalibrate a judge's probabilities on people's labels.")
 @click.argument("answers")
 def command(answers: str, spec: CalibrateSpec) -> int | Outcome:
     """Fit a curve from a judge's probabilities of yes to better ones, on LABELS.
@@ -67,8 +67,8 @@ def command(answers: str, spec: CalibrateSpec) -> int | Outcome:
     \b
     Example:
       pnyx judge support items.jsonl --out results
-      pnyx calibrate results --labels labels.jsonl --out calibration.json
-      pnyx calibrate results --labels labels.jsonl --out calibration.json \\
+      pnyx judge calibrate results --labels labels.jsonl --out calibration.json
+      pnyx judge calibrate results --labels labels.jsonl --out calibration.json \\
         --method platt --error 0.1
     """
     from pnyx.judging.calibration.recalibration import write_calibration

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.core.rooms import CommandDoor
+from pnyx.core.rooms import CommandDoor, MeasureDoor
 
 COMMANDS: Final = (
-    CommandDoor(
-        "results",
-        "pnyx.cli.results:command",
-        50,
-        "Campaigns",
-        "Merge the shares of a run that several machines judged (--shard).",
-    ),
     CommandDoor(
         "judge",
         "pnyx.cli.judge:command",
@@ -28,20 +21,27 @@ COMMANDS: Final = (
         "Judges",
         "Measure answers against labels, and runs against qrels, with confidence intervals.",
     ),
-    CommandDoor(
-        "calibrate",
-        "pnyx.cli.calibrate:command",
-        50,
-        "Judges",
-        "Recalibrate a judge's probabilities on labels, and find thresholds for reliable answers.",
-    ),
-    CommandDoor(
-        "sample",
-        "pnyx.cli.sample:command",
-        60,
-        "Judges",
-        "Draw questions for people to label: at random, or where judges differ.",
-    ),
-    CommandDoor("measure thresholds", "pnyx.cli.measure.annotations:thresholds", 40),
-    CommandDoor("measure amount", "pnyx.cli.measure.annotations:amount", 50),
+    CommandDoor("judge calibrate", "pnyx.cli.calibrate:command", 30),
+    CommandDoor("label sample", "pnyx.cli.sample:command", 10),
 )
+
+_ANSWERS: Final = "pnyx.cli.measure.answer_measures:measure_answers"
+_RATINGS: Final = frozenset(("labels", "draws", "seed"))
+_YES_NO: Final = MeasureDoor(_ANSWERS, _RATINGS | {"plot"})
+
+MEASURED: Final = {
+    "support": _YES_NO,
+    "perspectives": _YES_NO,
+    "stance": _YES_NO,
+    "nugget": _YES_NO,
+    "negative": _YES_NO,
+    "needs-citation": _YES_NO,
+    "unanswerable": _YES_NO,
+    "relevance": _YES_NO,
+    "quality": MeasureDoor(_ANSWERS, _RATINGS),
+    "rag": MeasureDoor(
+        "pnyx.cli.measure.answer_measures:measure_documents",
+        _YES_NO.options | {"qrels", "relevant_from", "unjudged"},
+    ),
+}
+"""Task -> how `pnyx measure RESULTS` measures its answers."""

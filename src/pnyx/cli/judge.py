@@ -12,10 +12,11 @@ from pnyx.cli.judge_runs import ResultsSpec, answer_into, needs_out
 from pnyx.cli.options import ColumnSpec, say
 from pnyx.cli.params import verb
 from pnyx.core.errors import OptionError
-from pnyx.core.rooms import room_commands
+from pnyx.core.rooms import RoomCommands
 from pnyx.core.spec import file_opt, opt, topics_opt
 from pnyx.formats.text_types import FileName, SourceName, Words
-from pnyx.judging.options import FormatSpec, JudgeSpec
+from pnyx.judging.format_options import FormatSpec
+from pnyx.judging.options import JudgeSpec
 from pnyx.judging.questions import Support
 from pnyx.judging.tasks import TASKS
 
@@ -142,7 +143,7 @@ class ItemSpec(
     resumes=True,
     restricts=True,
     records=True,
-    words={name: door.load() for name, door in room_commands("judge").items()},
+    words=RoomCommands("judge"),
 )
 @click.argument("task", type=click.Choice(list(TASKS)), metavar="TASK")
 @click.argument("items", required=False)
@@ -187,8 +188,8 @@ def command(
       echo '{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}' > a.jsonl
       pnyx judge support a.jsonl --out results
       pnyx judge support ragas.csv --column answer=reply --out answers
-      pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
-      pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --out llm
+      pnyx judge support a.jsonl --judge http://127.0.0.1:8000/v1#my-model --plan
+      pnyx judge support a.jsonl --judge openai:gpt-4o-mini --out model
       pnyx judge relevance --run a.run --index my.index --topics a.tsv --out rel
       pnyx judge support --run bm25.run --run dense.run --index my.index \\
         --perspectives views.jsonl --depth 5 --out covered
@@ -246,7 +247,7 @@ def _say_overall(
     pairs: Any = zip(items, questions, strict=True)
     if any(before.dimensions != after.dimensions == (OVERALL,) for before, after in pairs):
         others = ", ".join(name for name in dimensions_of("quality") if name != OVERALL)
-        say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
+        say(f"the packaged judge rates {OVERALL} only; {others} need a language model (--judge)")
 
 
 def _say_left_out(task: str, form: JudgingFormat) -> None:
@@ -254,5 +255,5 @@ def _say_left_out(task: str, form: JudgingFormat) -> None:
     if task == "rag" and form.name == "support":
         say(
             "support measures context_relevance and groundedness; answer_relevance and preference "
-            "need --llm and another --format"
+            "need a language model (--judge) and another --format"
         )

@@ -16,14 +16,9 @@ from pnyx.display.results import plan_lines, plan_row
 from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.counted_judge import watched
 from pnyx.judging.judge_names import introduced, short_name
-from pnyx.judging.open_judge import (
-    OpenedJudge,
-    SupportOf,
-    deciding_settings,
-    manifest_facts,
-    open_judge,
-)
+from pnyx.judging.open_judge import SupportOf, open_judge
 from pnyx.judging.open_models import prices_by_model
+from pnyx.judging.opened_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -31,6 +26,7 @@ if TYPE_CHECKING:
     from pnyx.judging.answers import Answer
     from pnyx.judging.base import Judge
     from pnyx.judging.formats import JudgingFormat
+    from pnyx.judging.judge_kinds import JudgeKind
     from pnyx.judging.llm.plan import PlannedModel
     from pnyx.judging.options import JudgeSpec, SpendingSpec
     from pnyx.judging.questions import JudgeQuestion
@@ -45,7 +41,7 @@ class ShardSpec(Spec, rare="shard"):
     shard: Words | None = opt(
         None,
         "Judge only share I of N of the items; 2/8 is the second of eight. Every machine splits "
-        "them the same way. Merge with pnyx results merge.",
+        "them the same way. Merge with pnyx files merge.",
         metavar="I/N",
     )
 
@@ -69,11 +65,14 @@ _MOST_SUMMARISED = 100_000
 """Answers that are summarised at the end of a run; pnyx measure summarises any number."""
 
 
-def needs_out(out: str | None, spec: JudgeSpec) -> None:
-    """Raise if no output is given for the answers, or if options exclude each other."""
+def needs_out(out: str | None, spec: JudgeSpec, *refused: JudgeKind) -> None:
+    """Raise if no output is given for the answers, or if options exclude each other.
+
+    `refused` are the kinds of judges that cannot answer.
+    """
     if out is None and not spec.plan:
         raise OptionError("Missing option '--out'.")
-    spec.check()
+    spec.check(*refused)
 
 
 def warn_of_submissions(submitted: Submissions) -> None:

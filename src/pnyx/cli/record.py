@@ -1,4 +1,4 @@
-"""The record of a command in its manifest: all that decides the results, for `pnyx repeat`."""
+"""The record of a command in its manifest: what decides the results, for `pnyx files repeat`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pnyx.core.files import read_json
 from pnyx.core.placement import newest
 from pnyx.core.restricted_mode import hides_text
 from pnyx.core.spec import main_flag
-from pnyx.formats.text_types import TextKind
+from pnyx.formats.text_types import TextKind, is_address_like
 from pnyx.judging.answers import MANIFEST
 from pnyx.models.chat.types import printable
 from pnyx.models.http.addresses import shown_address
@@ -28,6 +28,8 @@ _UNDECIDING = frozenset(
     "plan budget budget-tokens concurrency timeout wait store prices from-store engine".split()
 )
 """Options on spending and on where work is done; they do not affect results."""
+_NO_ADDRESSES = (None, TextKind.WORDS, TextKind.FILE, TextKind.REQUEST_FIELDS)
+"""Kinds of text that never name an address."""
 LLM = "PNYX_LLM"
 """The environment variable that a record keeps if a language model is asked."""
 _COMPUTES = ("numpy", "onnxruntime", "tokenizers")
@@ -128,8 +130,10 @@ def _shown(value: Any, kind: TextKind | None) -> Any:
     """Return an option's value as JSON; an address without a user, a password or a query."""
     if isinstance(value, tuple):
         return [_shown(part, kind) for part in value]
-    names_address = kind not in (*(None, TextKind.WORDS, TextKind.FILE, TextKind.REQUEST_FIELDS),)
-    return shown_address(value) if names_address and isinstance(value, str) else value
+    if not isinstance(value, str) or kind in _NO_ADDRESSES:
+        return value
+    names_file = kind in (TextKind.JUDGE, TextKind.LANGUAGE_MODEL) and not is_address_like(value)
+    return value if names_file else shown_address(value)
 
 
 def versions() -> dict[str, str]:

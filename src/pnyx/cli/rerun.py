@@ -17,7 +17,9 @@ import click
 
 from pnyx.cli.params import Command, SpecOption
 from pnyx.cli.record import LLM, decides, name_of
+from pnyx.cli.settings import SettingOption
 from pnyx.core.errors import InputError, OptionError, PnyxError, escaped
+from pnyx.core.plugins import plugins
 from pnyx.core.spec import Spec, main_flag, opt
 from pnyx.formats.text_types import TextKind, Words, is_address_like
 from pnyx.models.embed.embedder import PACKAGED as PACKAGED_EMBEDDER
@@ -65,6 +67,10 @@ class NamedText:
             return True
         if self.kind in READABLE:
             return not is_address_like(self.text)
+        if self.kind is TextKind.JUDGE:
+            # The content of FILE.toml is checked nowhere; a record holds its content, not its name.
+            unchecked = self.text in plugins("judges") or self.text.endswith(".toml")
+            return not (unchecked or is_address_like(self.text))
         return self.kind is not None and self.text == _PACKAGED.get(self.kind)
 
 
@@ -204,12 +210,14 @@ def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[s
     from pnyx.judging.students.lora_base import ELSEWHERE
 
     command = recorded_command(record)
-    models = {
-        name
-        for name, option in options_of(command).items()
-        if command.kind_of(option) is TextKind.LANGUAGE_MODEL
-    }
-    texts = [text for name in values.keys() - models for text in values[name]]
+    kinds = {name: command.kind_of(option) for name, option in options_of(command).items()}
+    texts = [
+        text
+        for name in values
+        if name != "llm" and kinds.get(name) is not TextKind.LANGUAGE_MODEL
+        for text in values[name]
+        if kinds.get(name) is not TextKind.JUDGE or text in plugins("judges")
+    ]
     return [*texts, *filter(None, [os.environ.get(ELSEWHERE)])]
 
 
@@ -232,11 +240,16 @@ def from_store(record: Mapping[str, Any], stored: Sequence[str]) -> list[str]:
 
     `stored` names the store; paths are looked up in the working directory.
     """
-    from pnyx.judging.open_judge import names_student
+    from pnyx.judging.opened_judge import names_student
 
     command = recorded_command(record)
     named = _named_texts(command, record)
-    texts = [text.text for text in named if text.kind is TextKind.LANGUAGE_MODEL]
+    texts = [
+        text.text
+        for text in named
+        if text.kind is TextKind.LANGUAGE_MODEL
+        or (text.kind is TextKind.JUDGE and (text.text == "local" or is_address_like(text.text)))
+    ]
     # A folder with the name of a model is not taken for a student model.
     if all(text != "local" and not is_address_like(text) and names_student(text) for text in texts):
         return []
@@ -277,6 +290,10 @@ def arguments_of(
 def _option_words(option: click.Option, value: Any) -> Iterator[str]:
     """Yield an option as command-line words; InputError if its value does not fit."""
     flag = main_flag(option.opts)
+    if isinstance(option, SettingOption):
+        text = str(value).lower() if isinstance(value, bool) else ",".join(_texts(value))
+        yield from ("--set", f"{option.setting}={text}")
+        return
     if option.is_flag:
         if value or option.secondary_opts:
             yield flag if value else max(option.secondary_opts, key=len)

@@ -1,4 +1,4 @@
-"""`pnyx sample`: draw judged questions for people to label."""
+"""`pnyx label sample`: draw judged questions for people to label."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PURPOSE = {
 
 
 class LabelSampleSpec(TrustSpec, heading="Sample"):
-    """Options of `pnyx sample`."""
+    """Options of `pnyx label sample`."""
 
     out: str = out_opt(
         ..., "Folder for the items: TASK.jsonl of each task.", metavar="DIR", writes="files"
@@ -50,7 +50,7 @@ class LabelSampleSpec(TrustSpec, heading="Sample"):
     seed: int = opt(0, "Random seed.", low=0)
 
 
-@verb("sample")
+@verb("sample", short_help="Draw judged questions for people to label.")
 @click.argument("results", nargs=-1, required=True, metavar="R...", type=Raw())
 def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     """Draw questions of judged results (of pnyx judge or judge report) for people to label.
@@ -73,9 +73,9 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
 
     \b
     Example:
-      pnyx sample judged judged-llm --size 40 --out disputed
+      pnyx label sample judged judged-llm --size 40 --out disputed
       pnyx label support disputed/support.jsonl --out labels.jsonl
-      pnyx measure support disputed/support-judged.jsonl --labels labels.jsonl
+      pnyx measure disputed/support-judged.jsonl --labels labels.jsonl
     """
     of = spec.of or ("differ" if len(results) > 1 else "random")
     if of == "differ" and len(results) < 2:

@@ -41,7 +41,7 @@ class Collection:
     """Documents to search and argue with.
 
     The options of the methods are those of `pnyx search`, `pnyx argue` and `pnyx report`, with
-    their defaults; `--dense-weight .5` is `dense_weight=.5`, and `--lambda` is `lam`.
+    their defaults; `--set dense-weight=.5` is `dense_weight=.5`, and `lambda` is `lam`.
 
     Attributes:
         index: what is searched.

@@ -11,6 +11,7 @@ from .errors import (
     escaped,
     shorten,
 )
+from .nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 from .records import (
     CITATION_STYLES,
     NODES,
@@ -26,10 +27,6 @@ from .records import (
     Evidence,
     LeaderboardCell,
     Node,
-    Nugget,
-    NuggetAnswer,
-    NuggetBank,
-    NuggetReference,
     Passage,
     Perspective,
     Premise,

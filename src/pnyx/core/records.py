@@ -26,10 +26,6 @@ __all__ = [
     "Evidence",
     "LeaderboardCell",
     "Node",
-    "Nugget",
-    "NuggetAnswer",
-    "NuggetBank",
-    "NuggetReference",
     "Passage",
     "Perspective",
     "Premise",
@@ -88,7 +84,8 @@ NODES: tuple[Node, ...] = get_args(Node)
 """All nodes."""
 
 
-def _extra() -> Any:
+def extra_fields() -> Any:
+    """Return a dataclass field for the other fields of a file, which are kept unchanged."""
     return field(default_factory=dict, hash=False, repr=False)
 
 
@@ -157,7 +154,7 @@ class Document:
     title: str = ""
     url: str = ""
     source: str = ""
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
     passage: Passage | None = None
 
 
@@ -167,7 +164,7 @@ class Premise:
 
     text: str
     stance: Side | None = None
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +185,7 @@ class Argument:
     source: str = ""
     url: str = ""
     body: str | None = None
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
     passage: Passage | None = None
 
     @property
@@ -247,7 +244,7 @@ class Question:
     description: str = ""
     narrative: str = ""
     definition: str = ""
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
     claims: tuple[str, str] | None = None
 
 
@@ -285,7 +282,7 @@ class Perspective:
     question_id: str
     text: str
     stance: Stance | None = None
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +299,7 @@ class Sentence:
 
     text: str
     citations: tuple[Citation, ...] = ()
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,9 +316,9 @@ class Response:
     references: tuple[str, ...] = ()
     team_id: str = ""
     topic: str = ""
-    documents: Mapping[str, Document] = _extra()
-    metadata: Mapping[str, Any] = _extra()
-    extra: Mapping[str, Any] = _extra()
+    documents: Mapping[str, Document] = extra_fields()
+    metadata: Mapping[str, Any] = extra_fields()
+    extra: Mapping[str, Any] = extra_fields()
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +347,7 @@ class LeaderboardCell:
     topic_id: str
     measure: str
     value: float | None
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
 
     @property
     def over_all(self) -> bool:
@@ -379,7 +376,7 @@ class Source:
     title: str = ""
     url: str = ""
     doc_id: str = ""
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +389,7 @@ class DebatePoint:
     title: str
     paragraphs: tuple[str, ...] = ()
     citations: tuple[tuple[str, ...], ...] = ()
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
 
     @property
     def cited(self) -> tuple[str, ...]:
@@ -412,7 +409,7 @@ class Debate:
     cons: tuple[DebatePoint, ...] = ()
     sources: tuple[Source, ...] = ()
     url: str = ""
-    extra: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = extra_fields()
 
     @property
     def topic(self) -> str:
@@ -422,83 +419,3 @@ class Debate:
     def side(self, side: Side) -> tuple[DebatePoint, ...]:
         """Return the arguments of a side."""
         return self.pros if side == "pro" else self.cons
-
-
-@dataclass(frozen=True, slots=True)
-class NuggetReference:
-    """A document that attests an answer or a claim; `extra` holds offsets, collection and so on."""
-
-    doc_id: str
-    extra: Mapping[str, Any] = _extra()
-
-
-@dataclass(frozen=True, slots=True)
-class NuggetAnswer:
-    """An answer to a nugget's question, with the documents that attest it."""
-
-    text: str
-    references: tuple[NuggetReference, ...] = ()
-    extra: Mapping[str, Any] = _extra()
-
-    @property
-    def doc_ids(self) -> tuple[str, ...]:
-        """The documents that attest it, without duplicates, in order."""
-        return tuple(dict.fromkeys(reference.doc_id for reference in self.references))
-
-
-@dataclass(frozen=True, slots=True)
-class Nugget:
-    """Content of an ideal report: a question with its answers (ARGUE), or a plain claim.
-
-    `id` is unique within a bank. A claim has no answers: it is its own answer, and `references`
-    attest it. A question without answers is known to have none in the collection. `aggregator` is
-    `AND` (all answers are required), `OR` (one is enough) or another word of the bank; empty if the
-    bank does not say. `importance` is `vital`, `okay` or another word of the bank, or empty.
-    `sub_nuggets` are the parts that a bank lists; their ids are unique among them.
-    """
-
-    id: str
-    text: str
-    answers: tuple[NuggetAnswer, ...] = ()
-    is_claim: bool = False
-    aggregator: str = ""
-    importance: str = ""
-    references: tuple[NuggetReference, ...] = ()
-    sub_nuggets: tuple[Nugget, ...] = ()
-    extra: Mapping[str, Any] = _extra()
-
-    @property
-    def expected(self) -> tuple[NuggetAnswer, ...]:
-        """The answers that a report can give: those of the question, or the claim itself."""
-        return (NuggetAnswer(self.text, self.references),) if self.is_claim else self.answers
-
-    @property
-    def unanswerable(self) -> bool:
-        """Whether its question is known to have no answer in the collection."""
-        return not self.is_claim and not self.answers
-
-
-@dataclass(frozen=True, slots=True)
-class NuggetBank:
-    """The nuggets of one topic. `title` is the topic's text; `metadata` and `extra` are unchanged.
-
-    `run_id` and `team_id` belong to a submitted bank (RAGTIME 2026) and are otherwise empty.
-    """
-
-    topic_id: str
-    nuggets: tuple[Nugget, ...] = ()
-    title: str = ""
-    run_id: str = ""
-    team_id: str = ""
-    metadata: Mapping[str, Any] = _extra()
-    extra: Mapping[str, Any] = _extra()
-
-    @property
-    def attesting(self) -> dict[str, list[tuple[str, int]]]:
-        """Document id -> the (nugget id, position of the answer) pairs that it attests."""
-        pairs: dict[str, list[tuple[str, int]]] = {}
-        for nugget in self.nuggets:
-            for position, answer in enumerate(nugget.expected):
-                for doc_id in answer.doc_ids:
-                    pairs.setdefault(doc_id, []).append((nugget.id, position))
-        return pairs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -42,6 +42,39 @@ class CommandDoor:
     def load(self) -> Any:
         """Import the command."""
         return load(self.target)
+
+
+class RoomCommands(Mapping[str, Any]):
+    """The commands that rooms add below a command, by name; each is imported when it is used."""
+
+    def __init__(self, group: str) -> None:
+        self._doors = room_commands(group)
+
+    def __getitem__(self, name: str) -> Any:
+        """Import one command."""
+        return self._doors[name].load()
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names in their order."""
+        return iter(self._doors)
+
+    def __len__(self) -> int:
+        """Return the number of commands."""
+        return len(self._doors)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureDoor:
+    """How `pnyx measure RESULTS` measures the answers to a task.
+
+    Attributes:
+        target: module:name of a function of the results (their path, or an iterator of the verdicts
+            on standard input) and `cli.measure.options.MeasureSpec`; it returns an `Outcome`.
+        options: fields of `MeasureSpec` that it uses, besides `by`; the others are refused.
+    """
+
+    target: str
+    options: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

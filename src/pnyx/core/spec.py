@@ -66,6 +66,8 @@ class Opt:
             FIELD=VALUE, or words for the user and a condition on the whole spec.
         env: environment variable that sets the default.
         heading: the heading in the help, instead of its spec's.
+        replaces: flags that were removed, in place of which messages name this one.
+        takes_settings: a value FILE.toml holds this option's value and settings (`setting_fields`).
     """
 
     help: str
@@ -81,6 +83,8 @@ class Opt:
     needs: str | tuple[str, Callable[[Any], object]] = ""
     env: str | None = None
     heading: str = ""
+    replaces: tuple[str, ...] = ()
+    takes_settings: bool = False
 
     @property
     def bounds(self) -> Range:
@@ -154,10 +158,17 @@ class Spec:
 
     heading: ClassVar[str] = ""  # the help heading of the options of a class
     rare: ClassVar[str] = ""  # fields shown under "More options"
+    setting_fields: ClassVar[str] = (
+        ""  # fields that are set by --set NAME=VALUE, without an own flag
+    )
 
-    def __init_subclass__(cls, heading: str = "", rare: str = "", **more: Any) -> None:
+    def __init_subclass__(
+        cls, heading: str = "", rare: str = "", settings: str = "", **more: Any
+    ) -> None:
         super().__init_subclass__(**more)
         cls.heading, cls.rare = heading, rare
+        inherited = (base.setting_fields for base in cls.__bases__ if issubclass(base, Spec))
+        cls.setting_fields = " ".join([*inherited, settings])
         dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
@@ -178,9 +189,11 @@ class Spec:
         return bool(getattr(self, name) != field.default)
 
     def flag(self, name: str) -> str:
-        """Return the command-line flag of the value in a field."""
+        """Return the command-line flag of the value in a field; `--set NAME` of a setting."""
         (flags,) = (flags_of(*pair) for pair in opts_of(type(self)) if pair[0].name == name)
         on, _, off = main_flag(flags).partition("/")
+        if name in self.setting_fields.split():
+            return f"--set {on.lstrip('-')}"
         return off if off and getattr(self, name) is False else on
 
     def check_needs(self, **resolved: Any) -> None:

@@ -86,7 +86,7 @@ class Archive:
         ((version,),) = execute("PRAGMA user_version")
         ((tables,),) = execute("SELECT count(*) FROM sqlite_master")
         if tables and application != _APPLICATION_ID:
-            raise InputError("is not an archive of pnyx corpus web", path=self.path)
+            raise InputError("is not an archive of pnyx files web", path=self.path)
         if version > _VERSION:
             raise InputError("was written by a newer version of pnyx", path=self.path)
         execute("PRAGMA journal_mode = WAL")

@@ -1,4 +1,4 @@
-"""`pnyx corpus`: passages of documents, and corpora from the web."""
+"""`pnyx files split` and `pnyx files web`: passages of documents, and corpora from the web."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.cli.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say, warn
-from pnyx.cli.params import Group, verb
+from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, escaped, shorten
 from pnyx.core.progress import counted, reporting
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from pnyx.crawl.corpus import WebPlan
 
 _SHOWN = 5
-
-
-@click.group(cls=Group, name="corpus", no_args_is_help=True)
-def command() -> None:
-    """Make a corpus to search: split documents into passages, or search the web for questions.
-
-    \b
-    Example:
-      pnyx corpus split wikipedia.jsonl.gz --words 100 --out passages.jsonl.gz
-      pnyx corpus web questions.jsonl --search serper --out web \\
-        --contact me@example.org
-    """
 
 
 class PassageSpec(Spec, heading="Passages"):
@@ -47,7 +35,7 @@ class SplitSpec(PassageSpec, EvidenceSpec, OutSpec):
     """How documents are read, split and written."""
 
 
-@verb("split", group=command)
+@verb("split", short_help="Split documents into passages for pnyx index.")
 @click.argument("sources", nargs=-1, required=True, metavar="IN...")
 def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
     """Split documents into passages for pnyx index.
@@ -57,8 +45,8 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
 
     \b
     Example:
-      pnyx corpus split debatewise.json pages/ --words 100 --out passages.jsonl
-      pnyx corpus split psgs.tsv.gz -o - | pnyx index - --out my.index
+      pnyx files split debatewise.json pages/ --words 100 --out passages.jsonl
+      pnyx files split psgs.tsv.gz -o - | pnyx index - --out my.index
     """
     from pnyx.core.files import atomic_text
     from pnyx.formats import write_jsonl
@@ -116,7 +104,6 @@ class WebSpec(FetchSpec, PassageSpec, ResultSpec):
 
 @verb(
     "web",
-    group=command,
     resumes=True,
     short_help="Build a corpus for each question from web pages.",
 )
@@ -147,7 +134,7 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
 
     \b
     Example:
-      pnyx corpus web questions.jsonl --search serper --out web \\
+      pnyx files web questions.jsonl --search serper --out web \\
         --results 100 --contact me@example.org
       pnyx index web/passages/0001-q1.jsonl --out q1.index
     """

@@ -196,7 +196,7 @@ def build_web_corpus(
     """
     settings = _settings(plan)
     distinct = _distinct(questions)
-    folder = own_folder(out, {ARCHIVE}, "a corpus of pnyx corpus web")
+    folder = own_folder(out, {ARCHIVE}, "a corpus of pnyx files web")
     started = now()
     searched = Searched()
     with Archive(folder / ARCHIVE) as archive:

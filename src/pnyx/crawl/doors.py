@@ -7,11 +7,6 @@ from typing import Final
 from pnyx.core.rooms import CommandDoor
 
 COMMANDS: Final = (
-    CommandDoor(
-        "corpus",
-        "pnyx.crawl.commands:command",
-        80,
-        "Documents",
-        "Split documents into passages, or build a corpus from the web.",
-    ),
+    CommandDoor("files split", "pnyx.crawl.commands:split", 10),
+    CommandDoor("files web", "pnyx.crawl.commands:web", 20),
 )

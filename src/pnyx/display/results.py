@@ -102,7 +102,7 @@ def plan_lines(planned: Sequence[PlannedModel]) -> Iterator[str]:
     if any(model.estimate.requests for model in planned):
         yield (
             "Repairs, retries of replies cut off, split calls and failed attempts may add to "
-            "this; --budget or --budget-tokens sets a hard limit."
+            "this; --budget or --set budget-tokens=N sets a hard limit."
         )
 
 
@@ -121,7 +121,8 @@ def _plan_facts(model: PlannedModel) -> dict[str, str]:
         facts["prompt tokens"] = f"{_range(estimate.prompt_tokens)} ({basis})"
         facts["completion tokens"] = _range(estimate.completion_tokens)
         cost = estimate.cost_usd
-        price = f"${cost[0]:.4f} to ${cost[1]:.4f}" if cost else "not known; --prices gives it"
+        unknown = "not known; --set prices=FILE gives it"
+        price = f"${cost[0]:.4f} to ${cost[1]:.4f}" if cost else unknown
         facts["price"] = price
         if usual is not None:
             facts["prompt tokens"] += f"; {_range(usual.prompt_tokens)} expected"

@@ -17,7 +17,7 @@ VARIABLES = {
     "PNYX_API_KEY": "key for any endpoint",
     "OPENAI_API_KEY": "key for openai:MODEL",
     "PNYX_LOCAL_CONTEXT": "context size of a local model, in tokens",
-    "SERPER_API_KEY": "key for `pnyx corpus web --search serper`",
+    "SERPER_API_KEY": "key for `pnyx files web --search serper`",
     "PNYX_CACHE": "folder of the catalogues of pnyx view",
     "PNYX_PROGRESS": "0 hides progress bars of calls in Python",
     "PNYX_TOKEN": "the token for visitors of served pages without --token",
@@ -194,7 +194,7 @@ def _logprobs(row: dict[str, Any]) -> str:
 def _price(row: dict[str, Any]) -> str:
     price = row["price_usd_per_million"]
     if price is None:
-        return "unknown (--prices FILE of pnyx judge)"
+        return "unknown (--set prices=FILE of pnyx judge)"
     input_prices = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
     return f"{input_prices}, ${price['output']:g} out, for a million tokens"
 

@@ -5,6 +5,7 @@ from .bundled_example import load_example
 from .conqret import ConqretTopic, read_conqret
 from .debates import debate_arguments, read_debates, write_debates
 from .documents.evidence import write_jsonl
+from .format_table import FORMATS
 from .perspectives import by_question, read_perspectives, write_perspectives
 from .rated_texts import RatedText, read_rated
 from .reading import (
@@ -17,7 +18,7 @@ from .reading import (
     read_responses,
     read_run,
 )
-from .recognition import FORMATS, find_format, sniff
+from .recognition import find_format, sniff
 from .reports.judged_report import JudgedReport
 from .reports.leaderboard_layouts import averaged, settled
 from .reports.leaderboards import Leaderboard, read_leaderboard, write_leaderboard

@@ -83,3 +83,4 @@ GUIDELINES = format_of(
     with_options(lambda source: unique(_questions(source), attrgetter("id"), source)),
     write_guidelines,
 )
+FORMATS = (GUIDELINES,)

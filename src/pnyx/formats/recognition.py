@@ -1,4 +1,4 @@
-"""The table of all formats, and recognition of a file's format by its first bytes."""
+"""Recognition of a file's format by its first bytes."""
 
 from __future__ import annotations
 
@@ -11,58 +11,11 @@ from pnyx.core.compression import plain_name
 from pnyx.core.errors import InputError, MissingExtra, PluginError, shorten
 from pnyx.core.files import read_head
 from pnyx.core.plugins import APART, loaded, plugins
-from pnyx.formats import conqret, debates, items, markdown, perspectives, questions
 from pnyx.formats.base import Format, Kind, table
-from pnyx.formats.conqret import QRELS_HEADER, QUERIES_HEADER
-from pnyx.formats.documents import (
-    argument_tables,
-    datasets,
-    dumps,
-    evidence,
-    folder,
-    kialo,
-    perspectrum,
-    tables,
-)
-from pnyx.formats.documents.datasets import PREFIX
+from pnyx.formats.documents import folder
 from pnyx.formats.documents.file_readers import ALONE
-from pnyx.formats.documents.folder import is_index_folder
-from pnyx.formats.documents.tables import first_line
+from pnyx.formats.format_table import FORMATS, kind_of
 from pnyx.formats.jsonstream import top_level_keys
-from pnyx.formats.reports import leaderboards, nuggets, responses
-from pnyx.formats.runs import retrieval_tables, search_results, trec, trec_topics
-from pnyx.formats.runs.retrieval_tables import format_of_table
-from pnyx.formats.runs.trec import BEIR_HEADER
-
-FORMATS: dict[str, Format] = {
-    format_.name: format_
-    for format_ in (
-        *evidence.FORMATS,
-        *tables.FORMATS,
-        dumps.ARGSME,
-        *folder.FORMATS,
-        *datasets.FORMATS,
-        *dumps.FORMATS,
-        *argument_tables.FORMATS,
-        *kialo.FORMATS,
-        *perspectrum.FORMATS,
-        *questions.FORMATS,
-        markdown.GUIDELINES,
-        *perspectives.FORMATS,
-        *trec.FORMATS,
-        *trec_topics.FORMATS,
-        *retrieval_tables.FORMATS,
-        *responses.FORMATS,
-        *search_results.FORMATS,
-        *items.FORMATS,
-        *conqret.FORMATS,
-        *debates.FORMATS,
-        *leaderboards.FORMATS,
-        *nuggets.FORMATS,
-    )
-}
-"""Name -> format. To add one, edit `formats.toml` (JSON Lines: also under `recognised`), its own
-module and this table; or write a plugin of the group `pnyx.formats` that recognises its files."""
 
 
 def format_named(name: str) -> Format | None:
@@ -82,10 +35,11 @@ def all_formats() -> dict[str, Format]:
     return {**FORMATS, **dict(loaded("formats", FORMATS, Format))}
 
 
+_DATASET = "ir_datasets:"
 _HEAD_BYTES = 1 << 18
 
 _JSON_LINES = tuple(
-    (FORMATS[name], frozenset(keys.split()))
+    (name, frozenset(keys.split()))
     for name, _, keys in (line.partition(": ") for line in table()["recognised"])
 )
 """Format and the fields of its first line; the first match is used."""
@@ -111,13 +65,6 @@ _ARGUED = re.compile(rb'"(?:pros|cons)"\s*:\s*\[\s*\{')
 _MAPPED = re.compile(rb'"nugget_bank"\s*:\s*\{')
 """A nugget bank that is keyed by the nuggets' text."""
 
-_HEADERS: tuple[tuple[str, Kind, str], ...] = (
-    (BEIR_HEADER, "qrels", "beir-qrels"),
-    (QRELS_HEADER, "qrels", "conqret-qrels"),
-    (QUERIES_HEADER, "questions", "conqret-queries"),
-)
-"""Header of a table, its kind and format."""
-
 _IN_TABLES = (None, "questions", "run", "qrels")
 """Kinds of records that `retrieval_tables` reads."""
 
@@ -130,7 +77,7 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     """Return the name of the format of `source`; mapped `columns` in a header indicate a table."""
     if not source:  # which would mean the current folder
         raise InputError("found an empty name, expected a file")
-    if source.startswith(PREFIX):
+    if source.startswith(_DATASET):
         return "ir_datasets"
     if _is_folder(source):
         return _folder(source, kind)
@@ -138,17 +85,30 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     if source != "-" and suffix in ALONE and kind in (None, "evidence"):
         if suffix == ".parquet" and kind is None and (table := _of_parquet(source)):
             return table
-        if suffix == ".txt" and kialo.BEGINNING.match(_head(source)):
+        if suffix == ".txt" and _is_kialo(_head(source)):
             return "kialo"
         name = _of_text(source) if suffix in (".txt", ".md", ".markdown") and kind is None else None
         return name or "folder"
     return _by_content(_head(source), source, kind, columns)
 
 
+def _is_kialo(head: bytes) -> bool:
+    from pnyx.formats.documents.kialo import BEGINNING
+
+    return BEGINNING.match(head) is not None
+
+
+def _of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
+    """Return the format of a table of topics, a run or qrels; None for other tables."""
+    from pnyx.formats.runs.retrieval_tables import format_of_table
+
+    return format_of_table(head, source, kind)
+
+
 def _of_parquet(source: str) -> str | None:
     """Return the format of topics, a run or qrels; None for documents, or without pyarrow."""
     try:
-        return format_of_table(_head(source), source, None)
+        return _of_table(_head(source), source, None)
     except (InputError, MissingExtra):
         return None  # the reader of documents says what is wrong
 
@@ -183,10 +143,12 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
             return kind  # its reader reports that it is empty
         raise InputError("is empty", path=source)
     if kind == "leaderboard":
-        return leaderboards.sniff_leaderboard(source).name
+        from pnyx.formats.reports.leaderboards import sniff_leaderboard
+
+        return sniff_leaderboard(source).name
     opening = head.lstrip()[:1]
     if head.startswith(b"PAR1"):
-        name = format_of_table(head, source, kind)
+        name = _of_table(head, source, kind)
     elif opening in b"{[":
         name = _json(head, kind, source)
     elif heading := _HEADING.match(head.lstrip()):
@@ -206,7 +168,9 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
 
 
 def _of_markup(head: bytes) -> str | None:
-    if trec_topics.RECOGNISED.search(head):
+    from pnyx.formats.runs.trec_topics import RECOGNISED
+
+    if RECOGNISED.search(head):
         return "trec-topics"
     return "touche-topics" if b"<topic" in head else None
 
@@ -220,14 +184,16 @@ folder.recognise_by(_format_of_file)
 
 
 def _folder(source: str, kind: Kind | None) -> str:
-    folder = Path(source)
-    if is_index_folder(folder):
+    from pnyx.formats.documents.evidence import BEIR_FILES
+
+    path = Path(source)
+    if folder.is_index_folder(path):
         raise InputError("is an index, expected a corpus", path=source)
-    if any((folder / name).is_file() for name in evidence.BEIR_FILES):
+    if any((path / name).is_file() for name in BEIR_FILES):
         return "beir"
-    if kind in (None, "nuggets") and (files := nuggets.bank_files(source)):
+    if kind in (None, "nuggets") and (files := _bank_files(source)):
         name = _json(_head(files[0]), kind, files[0])
-        kind_of_files = FORMATS[name].kind if name in FORMATS else ""
+        kind_of_files = kind_of(name) if name is not None and name in FORMATS else ""
         if kind_of_files == "nuggets":
             return str(name)
         if kind_of_files == "responses":
@@ -236,16 +202,21 @@ def _folder(source: str, kind: Kind | None) -> str:
     return "folder"
 
 
+def _bank_files(source: str) -> list[str]:
+    from pnyx.formats.reports.nuggets import bank_files
+
+    return bank_files(source)
+
+
 def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     opening, keys = top_level_keys(head)
     fields = frozenset(keys)
-    if table := format_of_table(head, source, kind) if kind in _IN_TABLES else None:
+    if table := _of_table(head, source, kind) if kind in _IN_TABLES else None:
         return table
     if opening == "[":
         return _json_list(head, kind, fields)
-    for json_format, needed in _JSON_LINES:
-        name = json_format.name
-        if kind in (None, json_format.kind) and needed <= fields:
+    for name, needed in _JSON_LINES:
+        if kind in (None, kind_of(name)) and needed <= fields:
             is_queries = "quer" in Path(source).name.lower() and "title" not in fields
             if name == "beir" and kind is None and is_queries:
                 return "beir-queries"
@@ -253,7 +224,7 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
                 return "debate-sources"
             if name == "ragtime26-nuggets" and _MAPPED.search(head):
                 return "nuggetbank-v3"
-            return name
+            return str(name)
     return _other_json(head, kind, source)
 
 
@@ -273,7 +244,9 @@ def _other_json(head: bytes, kind: Kind | None, source: str) -> str | None:
 
 
 def _json_list(head: bytes, kind: Kind | None, keys: frozenset[str]) -> str | None:
-    if kind in (None, "evidence") and perspectrum.is_perspectrum(keys):
+    from pnyx.formats.documents.perspectrum import is_perspectrum
+
+    if kind in (None, "evidence") and is_perspectrum(keys):
         return "perspectrum"
     if kind not in (None, "evidence") or "perspectives_for" not in keys:
         return None
@@ -296,28 +269,39 @@ def _plain(head: bytes, source: str, mapped: tuple[str, ...], kind: Kind | None)
 
 def _leaderboard(head: bytes, source: str) -> str | None:
     """Return the format of a leaderboard; more of a large one is read to be certain."""
+    from pnyx.formats.reports.leaderboards import recognised, sniff_leaderboard
+
     size = _HEAD_BYTES
     try:
-        return leaderboards.recognised(head, source, sure=False, size=size)
+        return recognised(head, source, sure=False, size=size)
     except InputError:
         if len(head) < size:
             raise
-    return leaderboards.sniff_leaderboard(source).name
+    return sniff_leaderboard(source).name
 
 
 def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
+    from pnyx.formats.conqret import QRELS_HEADER, QUERIES_HEADER
+    from pnyx.formats.documents.tables import first_line
+    from pnyx.formats.runs.trec import BEIR_HEADER
+
     line = first_line(head)
-    for header, of_kind, name in _HEADERS:
+    headers: tuple[tuple[str, Kind, str], ...] = (
+        (BEIR_HEADER, "qrels", "beir-qrels"),
+        (QRELS_HEADER, "qrels", "conqret-qrels"),
+        (QUERIES_HEADER, "questions", "conqret-queries"),
+    )
+    for header, of_kind, name in headers:
         if line == header and (kind in (None, of_kind) or header == BEIR_HEADER):
             return name
-    table = format_of_table(head, "", kind) if kind in _IN_TABLES else None
+    table = _of_table(head, "", kind) if kind in _IN_TABLES else None
     if table and (table != "topics-table" or line.count("\t") != 1):
         return table  # a header of two columns with a tab is one of `topics-tsv`
     if kind in (None, "run") and _RUN.fullmatch(line.strip(" \t")):
         return "run"
     if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):
         return "qrels"
-    if kind in (None, "evidence") and kialo.BEGINNING.match(head):
+    if kind in (None, "evidence") and _is_kialo(head):
         return "kialo"
     if kind in (None, "evidence") and (evidence_table := _evidence_table(line, mapped)):
         return evidence_table
@@ -327,10 +311,12 @@ def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | N
 
 
 def _evidence_table(line: str, mapped: tuple[str, ...]) -> str | None:
+    from pnyx.formats.documents.argument_tables import is_argument_table
+
     for name, delimiter in (("tsv", "\t"), ("csv", ",")):
         cells = [cell.strip().strip('"') for cell in line.split(delimiter)]
         if len(cells) > 1:
-            if not mapped and argument_tables.is_argument_table(cells):
+            if not mapped and is_argument_table(cells):
                 return "argument-table"
             if _is_header(cells, mapped):
                 return name

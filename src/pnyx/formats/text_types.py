@@ -19,7 +19,7 @@ class TextKind(Enum):
     SOURCE = "an index or a data set"
     LANGUAGE_MODEL = "a language model"
     MODEL = "a model"
-    JUDGE_PLUGIN = "a judge of a plugin"
+    JUDGE = "a judge"
     ADDRESS = "an address"
     REQUEST_FIELDS = "request fields"
     SECRET = "a secret"  # noqa: S105 - the noun
@@ -35,8 +35,8 @@ LanguageModelName: TypeAlias = Annotated[str, TextKind.LANGUAGE_MODEL]
 """A model, which may cost money: `http://HOST:PORT/v1#MODEL`, `openai:MODEL`, `gguf:PATH`."""
 ModelName: TypeAlias = Annotated[str, TextKind.MODEL]
 """Another model: an embedder by its address, or the base of a student by its name on a hub."""
-JudgePluginName: TypeAlias = Annotated[str, TextKind.JUDGE_PLUGIN]
-"""A judge of an installed plugin, which may call any service."""
+JudgeName: TypeAlias = Annotated[str, TextKind.JUDGE]
+"""Who answers (`pnyx.judging.judge_kinds`): a language model, a file, or a plugin's judge."""
 Address: TypeAlias = Annotated[str, TextKind.ADDRESS]
 """An address that is connected to or listened on, such as a Ray cluster's."""
 RequestFields: TypeAlias = Annotated[str, TextKind.REQUEST_FIELDS]

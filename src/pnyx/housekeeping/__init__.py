@@ -1,1 +1,1 @@
-"""Auxiliary commands: demo, doctor, validate, convert, store, prompt, repeat."""
+"""Auxiliary commands: demo, doctor, files, store, prompt."""

@@ -1,4 +1,4 @@
-"""`pnyx convert`: convert between formats of the same kind of record, without loss."""
+"""`pnyx files convert`: convert between formats of the same kind of record, without loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored"):
-    """Options of `pnyx convert`."""
+    """Options of `pnyx files convert`."""
 
     read: str | None = opt(
         None, "Format of SRC.", "--from", metavar="FORMAT", default_text="recognised"
@@ -33,7 +33,7 @@ class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored")
     )
 
 
-@verb("convert")
+@verb("convert", short_help="Convert between equivalent formats, without loss.")
 @click.argument("source", metavar="SRC")
 def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
     """Convert SRC to another format of the same kind; nothing is dropped silently.
@@ -44,10 +44,11 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
 
     \b
     Example:
-      pnyx convert raw.json --from debatewise --to arguments -o arguments.jsonl
-      pnyx convert docs.csv --column id=docno --to beir -o corpus.jsonl
-      pnyx convert run.jsonl --to ragtime --style ids -o report.jsonl
-      pnyx convert bank.jsonl --to nuggetbank-v3 -o nuggets.jsonl
+      pnyx files convert raw.json --from debatewise --to arguments \\
+        -o arguments.jsonl
+      pnyx files convert docs.csv --column id=docno --to beir -o corpus.jsonl
+      pnyx files convert run.jsonl --to ragtime --style ids -o report.jsonl
+      pnyx files convert bank.jsonl --to nuggetbank-v3 -o nuggets.jsonl
     """
     from pnyx.core.files import atomic_text
     from pnyx.formats import Options, find_format, settled

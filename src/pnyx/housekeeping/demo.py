@@ -23,7 +23,6 @@ from pnyx.core.errors import InputError, OptionError
 from pnyx.core.spec import Spec, opt, out_opt
 from pnyx.display.results import demo_table
 from pnyx.display.tables import Column, Part, Table, shown
-from pnyx.housekeeping.doctor import installed
 from pnyx.judging.counted_judge import watched
 from pnyx.judging.judge_names import short_name
 from pnyx.judging.open_judge import default_judge
@@ -155,15 +154,12 @@ def _argue_example(out: Path) -> str:
 def _next_steps(out: Path, report: str) -> list[str]:
     """Return the next steps, as lines to copy."""
     called = _as_called()
-    lines = [
+    return [
         _argue_example(out),
         f"open this first:     {out / report}",
         f"ask in a browser:    {called} serve {shlex.quote(str(out / 'example.index'))}",
         f"look at the results: {called} view {shlex.quote(str(out))}",
     ]
-    if not installed()["extras"].get("serve", {}).get("installed"):
-        lines.append("(pnyx serve and pnyx view need an extra: pip install 'pnyx[serve]')")
-    return lines
 
 
 def _argue(

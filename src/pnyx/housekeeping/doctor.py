@@ -137,8 +137,8 @@ def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     """Return a request as a judge makes it, and the reader of P(yes) from tokens, if any."""
     from pnyx.judging.forms import form_of
     from pnyx.judging.forms.base import FormCall
-    from pnyx.judging.llm.judge import Asking
     from pnyx.judging.llm.prompts import load_prompt
+    from pnyx.judging.llm.requests import Asking
     from pnyx.judging.llm.structured_replies import probability_of_yes
     from pnyx.judging.questions import Support
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.cli.options import Outcome
-from pnyx.cli.params import Group, verb
-from pnyx.core.errors import InputError, shorten
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, shorten
 from pnyx.core.spec import Spec, opt
 from pnyx.judging.open_judge import check_batch, check_probability
 
@@ -23,25 +23,54 @@ if TYPE_CHECKING:
     from pnyx.models.chat.types import ChatRequest
 
 
-@click.group(cls=Group, name="prompt", no_args_is_help=True)
-def command() -> None:
-    """List the packaged prompts, or show exactly what a language model would be sent.
+_GONE = {
+    "list": "pnyx prompt without NAME lists the prompts",
+    "show": "use pnyx prompt NAME [ITEMS]",
+}
+"""Words that were commands below `pnyx prompt` -> what to use."""
+
+
+class PromptSpec(Spec):
+    """Options of `pnyx prompt`."""
+
+    item: str | None = opt(None, "Item to show.", "--id", metavar="ID", default_text="the first")
+    batch: int = opt(1, "As for pnyx judge.", within="[1, 100]")
+    probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "As for pnyx judge.")
+    sample: int = opt(0, "Number of the repeat (--set samples=N of pnyx judge).", low=0)
+    raw: bool = opt(False, "Show the prompt file itself.")
+
+
+@verb("prompt")
+@click.argument("prompt", metavar="[NAME]", required=False)
+@click.argument("items", required=False)
+def command(prompt: str | None, items: str | None, spec: PromptSpec) -> Outcome | None:
+    """List the packaged prompts, or show the request that NAME makes for an item of ITEMS.
+
+    Without NAME, list the packaged prompts: name, version, language, task, inputs, source, hash.
+
+    NAME is a prompt, a task or a .toml file. Without ITEMS the task's own example is shown, and
+    sample inputs for a prompt that is not asked about items, such as argue. What is printed is what
+    is sent: the messages, the JSON schema of the reply, the parameters, and the hash that is kept
+    with each answer.
 
     \b
     Example:
-      pnyx prompt list
-      pnyx prompt show support items.jsonl --id 7
+      pnyx prompt
+      pnyx prompt relevance items.jsonl --id 7
+      pnyx prompt quality --sample 2
+      pnyx prompt support --raw
     """
+    if prompt is None:
+        for name in spec.row():
+            raise OptionError(f"{spec.flag(name)} requires NAME")
+        return _list()
+    if prompt in _GONE:
+        raise OptionError(f"{prompt} was removed: {_GONE[prompt]}")
+    return _show(prompt, items, spec)
 
 
-@verb("list", group=command, short_help="List the packaged prompts.")
-def list_() -> Outcome:
-    """List the packaged prompts: name, version, language, task, inputs, source, hash.
-
-    \b
-    Example:
-      pnyx prompt list --json
-    """
+def _list() -> Outcome:
+    """Return the packaged prompts."""
     from pnyx.judging.llm.prompts import load_prompt, prompt_names
 
     prompts = [load_prompt(name) for name in prompt_names()]
@@ -56,35 +85,10 @@ def list_() -> Outcome:
     return Outcome(rows, "\n".join(lines))
 
 
-class ShowSpec(Spec):
-    """Options of `pnyx prompt show`."""
-
-    item: str | None = opt(None, "Item to show.", "--id", metavar="ID", default_text="the first")
-    batch: int = opt(1, "As for pnyx judge.", within="[1, 100]")
-    probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "As for pnyx judge.")
-    sample: int = opt(0, "Number of the repeat (--samples of pnyx judge).", low=0)
-    raw: bool = opt(False, "Show the prompt file itself.")
-
-
-@verb("show", group=command, short_help="Show the exact request to a model.")
-@click.argument("prompt")
-@click.argument("items", required=False)
-def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
-    """Show the request that PROMPT (a name, a task or a .toml file) makes for an item of ITEMS.
-
-    Without ITEMS the task's own example is shown, and sample inputs for a prompt that is not asked
-    about items, such as argue. What is printed is what is sent: the messages, the JSON schema of
-    the reply, the parameters, and the hash that is kept with each answer.
-
-    \b
-    Example:
-      pnyx prompt show relevance items.jsonl --id 7
-      pnyx prompt show quality --sample 2
-      pnyx prompt show argue
-      pnyx prompt show support --raw
-    """
-    from pnyx.judging.llm.judge import Asking
+def _show(prompt: str, items: str | None, spec: PromptSpec) -> Outcome | None:
+    """Return the request that a prompt makes; print the prompt file itself with --raw."""
     from pnyx.judging.llm.prompts import load_prompt, prompt_bytes
+    from pnyx.judging.llm.requests import Asking
     from pnyx.judging.llm.samples import sample_inputs
     from pnyx.judging.tasks import TASKS
 
@@ -96,7 +100,7 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
     if loaded.task not in TASKS:
         if items is not None:
             raise InputError(f"prompt {loaded.label} is not asked about items: leave out ITEMS")
-        return _shown(loaded, loaded.request(sample_inputs(loaded), schema=_schema(name)), ())
+        return _request(loaded, loaded.request(sample_inputs(loaded), schema=_schema(name)), ())
     task = TASKS[loaded.task]
     if spec.batch > 1:
         check_batch(task, None if loaded.name == task.prompts[0] else loaded)
@@ -115,7 +119,7 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
     calls = ([question for _, question in u] for u in asking.units(list(enumerate(questions))))
     for call in calls:
         if spec.item is None or any(question.id == spec.item for question in call):
-            return _shown(asking.prompt(call), asking.request(call), call)
+            return _request(asking.prompt(call), asking.request(call), call)
     raise InputError(f"no item has the id {shorten(str(spec.item))!r}")
 
 
@@ -139,7 +143,7 @@ def _in_format(
     return [part.question for part in parts if form.prompt_of(part) == prompt.name]
 
 
-def _shown(prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuestion]) -> Outcome:
+def _request(prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuestion]) -> Outcome:
     parameters = {
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,

@@ -1,4 +1,4 @@
-"""`pnyx repeat`: reproduce results from their record, and compare them byte by byte."""
+"""`pnyx files repeat`: reproduce results from their record, and compare them byte by byte."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WHY = ("judge", "prompts", "plan", "settings", "counts")
 
 
 class RepeatSpec(TrustSpec, heading="Repeating"):
-    """Options of `pnyx repeat`."""
+    """Options of `pnyx files repeat`."""
 
     inputs: FileName = file_opt(
         ".", "Folder in which relative paths of the record are looked up.", metavar="DIR"
@@ -59,7 +59,7 @@ class RepeatSpec(TrustSpec, heading="Repeating"):
     )
 
 
-@verb("repeat")
+@verb("repeat", short_help="Reproduce results from their record, and compare the bytes.")
 @click.argument("record", type=Raw())
 def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     """Reproduce the results of RECORD, and check that they are byte-identical.
@@ -82,9 +82,9 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     Example:
       pnyx judge report runs/ --nuggets bank.jsonl --documents docs.jsonl \\
         --strict --out judged
-      pnyx repeat judged
-      pnyx repeat judged/manifest.json --inputs /mnt/campaign
-      pnyx repeat judged-llm --with llm=http://127.0.0.1:8000/v1#my-model
+      pnyx files repeat judged
+      pnyx files repeat judged/manifest.json --inputs /mnt/campaign
+      pnyx files repeat judged-llm --with llm=http://127.0.0.1:8000/v1#my-model
     """
     manifest, folder = _read(record)
     manifest["record"] = trusted_record(manifest["record"], spec.values(), record)

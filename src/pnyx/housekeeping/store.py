@@ -1,4 +1,4 @@
-"""`pnyx store`: inspect, clean, export and merge judgement stores."""
+"""`pnyx store`: inspect, clean and export judgement stores."""
 
 from __future__ import annotations
 
@@ -20,18 +20,6 @@ class StoreSpec(Spec, rare="store"):
 
     store: str | None = file_opt(
         None, "The store.", default_text="$PNYX_STORE, else the user's data folder"
-    )
-
-
-class TargetSpec(StoreSpec):
-    """The judgement store to add replies to."""
-
-    store: str | None = file_opt(
-        None,
-        "The store to add the replies to, created if missing.",
-        "--store",
-        "--out",
-        default_text="$PNYX_STORE, else the user's data folder",
     )
 
 
@@ -71,16 +59,16 @@ class ExportSpec(StoreSpec):
 
 @click.group(cls=Group, name="store", no_args_is_help=True)
 def command() -> None:
-    """Inspect, clean and export the judgement store, or merge the stores of several machines.
+    """Inspect, clean and export the judgement store.
 
-    It keeps every reply of a language model, so that no reply is paid for twice.
+    It keeps every reply of a language model, so that no reply is paid for twice. To merge the
+    stores of several machines: pnyx files merge.
 
     \b
     Example:
       pnyx store stats
       pnyx store gc --finish length --dry-run
       pnyx store export --out replies.jsonl.gz
-      pnyx store merge replies.jsonl.gz other-machine.sqlite
     """
 
 
@@ -159,30 +147,4 @@ def export(spec: ExportSpec, as_json: bool) -> Outcome | None:
     return None
 
 
-@verb("merge", group=command, short_help="Add the replies of other stores.")
-@click.argument("others", nargs=-1, required=True, metavar="OTHER...")
-def merge(others: tuple[str, ...], spec: TargetSpec) -> Outcome:
-    """Add the missing replies from each OTHER (a store or an exported file).
-
-    If both have a reply to the same request, the store keeps its own. All or nothing: an error in
-    any OTHER leaves the store as it was.
-
-    \b
-    Example:
-      pnyx store merge gpu1.sqlite gpu2.jsonl.gz --out judgements.sqlite
-    """
-    from pnyx.judging.store.maintenance import merge_stores
-
-    merged = merge_stores(others, spec.store)
-    names = ("replies", "added", "present", "conflicts")
-    totals = {name: sum(getattr(source, name) for source in merged) for name in names}
-    lines = []
-    for source in merged:
-        line = (
-            f"{escaped(source.path)}: {many_replies(source.replies)}, {source.added:,} added, "
-            f"{source.present:,} present already"
-        )
-        if source.conflicts:
-            line += f", {source.conflicts:,} differ from the store's reply, which is kept"
-        lines.append(line)
-    return Outcome({**totals, "sources": list(map(asdict, merged))}, "\n".join(lines))
+command.gone = {"merge": "use pnyx files merge OTHER... --out STORE"}

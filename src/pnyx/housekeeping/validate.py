@@ -1,4 +1,4 @@
-"""`pnyx validate`: check a file against its format, and list every fault with its line."""
+"""`pnyx files validate`: check a file against its format, and list every fault with its line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WARNED = 5
 
 
 class ValidateSpec(Spec, rare="strict strict_files"):
-    """Options of `pnyx validate`."""
+    """Options of `pnyx files validate`."""
 
     format: str | None = opt(None, "Format of FILE.", metavar="NAME", default_text="recognised")
     track: str | None = opt(
@@ -50,7 +50,7 @@ class ValidateSpec(Spec, rare="strict strict_files"):
     )
 
 
-@verb("validate", restricts=True)
+@verb("validate", restricts=True, short_help="Check a file against its format.")
 @click.argument("file")
 def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     """Check FILE (a corpus, questions, run, qrels, responses, nuggets or index) for faults.
@@ -63,9 +63,9 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
 
     \b
     Example:
-      pnyx validate run.trec
-      pnyx validate gold.jsonl --format labels
-      pnyx validate run.jsonl --track ragtime26 --topics requests.jsonl
+      pnyx files validate run.trec
+      pnyx files validate gold.jsonl --format labels
+      pnyx files validate run.jsonl --track ragtime26 --topics requests.jsonl
     """
     spec.check_needs()
     name = spec.format
@@ -170,7 +170,7 @@ def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: Valida
         )
     if file_format.name != rules.nuggets:
         expected = f"{rules.track} takes {rules.nuggets}"
-        raise InputError(f"found {file_format.name}, {expected} (pnyx convert)", path=file)
+        raise InputError(f"found {file_format.name}, {expected} (pnyx files convert)", path=file)
     for name in ("topics", "strict"):
         if spec.given(name):
             raise OptionError(f"{spec.flag(name)} requires a run of responses")

@@ -12,7 +12,8 @@ from .calibration.selective import ConfidenceRegions, choose_thresholds
 from .combining.panel import Cascade, Panel, Repeats, cascade_from
 from .combining.votes import combine, self_agreement
 from .encoder import EncoderJudge
-from .llm.judge import Asking, LlmJudge
+from .llm.judge import LlmJudge
+from .llm.requests import Asking
 from .lookup import HumanLabels, Lookup
 from .measures.agreement import Agreement, measure_agreement
 from .measures.binary import ReliabilityBin, reliability

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pnyx.core.errors import InputError, OptionError, PluginError, shorten
 from pnyx.core.plugins import plugins
 from pnyx.judging.open_models import Say, open_models
+from pnyx.judging.opened_judge import OpenedJudge, names_student, settings_of
 
 if TYPE_CHECKING:
     from pnyx.judging.base import Judge
@@ -34,16 +34,6 @@ _WARM = 0.7
 """Temperature of repeats if nothing can be reordered: at 0 all would be equal."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedJudge:
-    """A judge and its models, prompts and settings."""
-
-    judge: Judge
-    models: Sequence[StoredModel] = ()
-    prompts: Sequence[dict[str, Any]] = ()
-    settings: dict[str, Any] = field(default_factory=dict)
-
-
 def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
     """Return the language model as a judge, or without one the packaged judge of these tasks."""
     if model is None:
@@ -53,16 +43,6 @@ def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
     from pnyx.judging.llm.judge import LlmJudge
 
     return LlmJudge(model)
-
-
-def names_student(cheap: str | None) -> bool:
-    """Return whether --cheap names a student's folder rather than a language model."""
-    if cheap is None:
-        return False
-    from pnyx.judging.students.student import MANIFEST
-
-    # Any other folder counts as well, so that the error message is about the folder.
-    return (Path(cheap) / MANIFEST).is_file() or (cheap != "local" and Path(cheap).is_dir())
 
 
 @contextlib.contextmanager
@@ -95,7 +75,7 @@ def open_judge(
         InputError: a file cannot be used, or options exclude each other.
     """
     spec.check()
-    if spec.answered_by in ("labels", "lookup"):
+    if spec.answered_by in ("labels", "results"):
         yield OpenedJudge(_answered_before(spec))
         return
     cheap = None if names_student(spec.cheap) else spec.cheap
@@ -126,7 +106,7 @@ def open_judge(
             {"name": prompt.name, "version": prompt.version, "hash": prompt.hash}
             for prompt in (make.prompts() if opened else ())
         ]
-        settings = _settings(spec) | ({} if form is None else {"format": form.name})
+        settings = settings_of(spec) | ({} if form is None else {"format": form.name})
         yield OpenedJudge(judge, opened, prompts, settings)
 
 
@@ -143,90 +123,23 @@ def _workers(spec: JudgeSpec, stack: contextlib.ExitStack, say: Say) -> RayWorke
     return stack.enter_context(ray_workers(spec.engine))
 
 
-_FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
-"""Options that name a file or folder that affects the answers."""
-
-
-def deciding_settings(opened: OpenedJudge, spec: JudgeSpec) -> dict[str, Any]:
-    """Return what affects the answers besides the judge's name; files by their content."""
-    from pnyx.judging.runs.pairs import file_hash
-
-    settings = {k: v for k, v in opened.settings.items() if k not in _FILES}
-    named = {name: path for name in _FILES if (path := getattr(spec, name)) is not None}
-    if not names_student(spec.cheap):
-        named.pop("cheap", None)  # a model, which is part of the judge's name
-    return {
-        "prompts": list(opened.prompts),
-        "settings": settings if opened.models else {},
-        "files": {name: file_hash(path) for name, path in named.items()},
-        "from_store": spec.offline or spec.plan,
-    }
-
-
-def manifest_facts(opened: OpenedJudge, source: str, count: int) -> dict[str, Any]:
-    """Return the part of a manifest about the judge, the items and the calls."""
-    from pnyx.models.chat.types import printable
-
-    facts: dict[str, Any] = {
-        "items": {"path": printable(source), "count": count},
-        "card": opened.judge.card,
-    }
-    if not opened.models:
-        return facts
-    counts = [model.counts for model in opened.models]
-    names = ("from_store", "asked", "asked_again", "shared", "failed", "missing")
-    tokens = Counter[str]()
-    for count_of_model in counts:
-        tokens.update(count_of_model.tokens)
-    return facts | {
-        "models": [
-            {
-                "name": model.name,
-                "endpoint": model.endpoint.address,
-                "response_format": model.endpoint.response_format,
-                "retries": model.endpoint.retries,
-                **({"spent": model.endpoint.ledger.row()} if model.endpoint.ledger else {}),
-            }
-            for model in opened.models
-        ],
-        "prompts": list(opened.prompts),
-        "settings": opened.settings,
-        "store": {
-            "path": printable(str(opened.models[0].store.path)),
-            **{name: sum(getattr(count, name) for count in counts) for name in names},
-        },
-        "tokens": dict(tokens),
-    }
-
-
 def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
     """Refuse a language model that is no cheaper than the one it precedes."""
     from pnyx.models.chat.open_endpoint import endpoint_from
 
     if not spec.models:
-        expected = "a student's folder; a language model is for --llm"
-        raise OptionError(f"--cheap: found {shorten(cheap, 60)!r}, expected {expected}")
+        expected = "a student's folder; a language model is for --judge"
+        raise OptionError(f"--set cheap: found {shorten(cheap, 60)!r}, expected {expected}")
     name = endpoint_from(cheap).model  # addresses of one model are opened as one
     if name in {endpoint_from(model).model for model in spec.models}:
-        raise InputError(f"--cheap and --llm name the same model, {shorten(name, 60)!r}")
+        raise InputError(f"cheap and --judge name the same model, {shorten(name, 60)!r}")
 
 
 def _answered_before(spec: JudgeSpec) -> Judge:
     from pnyx.judging.lookup import HumanLabels, Lookup
 
-    return Lookup(str(spec.lookup)) if spec.labels is None else HumanLabels(spec.labels)
-
-
-def _settings(spec: JudgeSpec) -> dict[str, Any]:
-    names = (
-        *("probability", "batch", "samples", "combine", "temperature", "max_tokens"),
-        "threshold",
-    )
-    files = ("calibration", "cascade", "student")
-    settings = {n: v for n in (*names, *files) if (v := getattr(spec, n)) is not None}
-    settings |= {"expected_scores": True} if spec.expected_scores else {}
-    # The judge's name includes the model that is asked first; its address may contain secrets.
-    return settings | ({"cheap": spec.cheap} if names_student(spec.cheap) else {})
+    labels = spec.names.labels
+    return Lookup(str(spec.names.results)) if labels is None else HumanLabels(labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +162,10 @@ class _Maker:
             if self.spec.expected_scores and (self.form is None or not self.form.by_tokens):
                 way = self.task.name if self.form is None else f"--format {self.form.name}"
                 raise OptionError(
-                    f"--expected-scores requires quality, and rag --format g-eval, not {way}"
+                    f"expected-scores requires quality, and rag --format g-eval, not {way}"
                 )
             if self.spec.expected_scores and self.spec.samples > 1:
-                raise OptionError("--samples and --expected-scores estimate the same: choose one")
+                raise OptionError("samples and expected-scores estimate the same: choose one")
             from pnyx.judging.combining.panel import Panel
 
             judges = [self._repeated(model) for model in models]
@@ -265,19 +178,21 @@ class _Maker:
             return self._llm(cheap)
         if self.spec.cheap is None:
             return self._local()
-        if self.spec.student is not None:
+        if self.spec.names.student is not None:
             from pnyx.judging.students.student import read_student
 
-            if read_student(self.spec.cheap).digest == read_student(self.spec.student).digest:
-                raise InputError("--cheap and --student are the same student")
-        return self._student("cheap", self.spec.cheap)
+            last = read_student(self.spec.names.student)
+            if read_student(self.spec.cheap).digest == last.digest:
+                raise InputError("cheap and --judge are the same student")
+        return self._student("--set cheap", self.spec.cheap)
 
     def _local(self) -> Judge:
         """Return the judge without a language model: the named student, or the packaged one."""
-        if self.spec.judge is not None:
-            return self._of_plugin(self.spec.judge)
-        if self.spec.student is not None:
-            return self._student("student", self.spec.student)
+        names = self.spec.names
+        if names.plugin is not None:
+            return self._of_plugin(names.plugin)
+        if names.student is not None:
+            return self._student("--judge", names.student)
         from pnyx.judging.students.judge import PackagedJudge
 
         if self.form is not None:
@@ -313,9 +228,6 @@ class _Maker:
         from pnyx.judging.tasks import TASKS
 
         judges = plugins("judges")
-        if name not in judges:
-            there = ", ".join(judges) or "none"
-            raise OptionError(f"--judge {shorten(name, 40)}: the judges of plugins are {there}")
         tasks = tuple(self.several) or (self.task.name,)
         judge = judges[name].load(Callable)(*tasks)
         if not isinstance(judge, Judge):
@@ -329,7 +241,7 @@ class _Maker:
         from pnyx.judging.students.student import open_student
 
         if self.task.name != "relevance":
-            raise InputError(f"--{option} answers relevance, not {self.task.name}")
+            raise InputError(f"{option}: a student answers relevance, not {self.task.name}")
         there = folder if self.workers is None else str(Path(folder).absolute())
         return self._placed(open_student, there)
 
@@ -363,13 +275,14 @@ class _Maker:
         prompt = self._prompt() or usual
         if prompt.form != usual.form and not form.plain(self.task.prompts[0]):
             raise InputError(
-                f"--prompt {shorten(prompt.name)}: its form is {shorten(prompt.form, 40)}; "
+                f"prompt {shorten(prompt.name)}: its form is {shorten(prompt.form, 40)}; "
                 f"--format {form.name} takes prompts of the form {usual.form}"
             )
         return [prompt, *map(load_prompt, rest)]
 
     def _asking(self, model: StoredModel, sample: int, prompt: Prompt | None) -> LlmJudge:
-        from pnyx.judging.llm.judge import Asking, LlmJudge
+        from pnyx.judging.llm.judge import LlmJudge
+        from pnyx.judging.llm.requests import Asking
 
         asking = Asking(
             prompts=self._lists() if prompt is None else {prompt.task: prompt},
@@ -402,9 +315,7 @@ class _Maker:
 
         prompt = load_prompt(name)
         if prompt.task != self.task.name:
-            raise InputError(
-                f"--prompt {shorten(name)}: it asks {prompt.task}, not {self.task.name}"
-            )
+            raise InputError(f"prompt {shorten(name)}: it asks {prompt.task}, not {self.task.name}")
         return prompt
 
     def _lists(self) -> dict[str, Prompt]:
@@ -446,13 +357,13 @@ def check_probability(task: Task, prompts: Sequence[Prompt]) -> None:
 
     if not any(getattr(f.kind, "yes_no", False) or f.by_token for f in map(form_of, prompts)):
         raise OptionError(
-            f"--probability requires questions that are answered by one word, not {task.name}"
+            f"probability requires questions that are answered by one word, not {task.name}"
         )
 
 
 def check_batch(task: Task, prompt: Prompt | None) -> None:
     """Check that a task, and a prompt instead of its default, takes several questions per call."""
     if not task.many:
-        raise InputError(f"--batch: task {task.name} asks one question per call")
+        raise InputError(f"batch: task {task.name} asks one question per call")
     if prompt is not None and not prompt.takes_several:
-        raise InputError(f"--batch: prompt {prompt.label} takes one statement per call")
+        raise InputError(f"batch: prompt {prompt.label} takes one statement per call")

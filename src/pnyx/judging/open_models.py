@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pnyx.core.errors import InputError, escaped, shorten
 
 if TYPE_CHECKING:
-    from pnyx.judging.options import ModelSpec, SpendingSpec
+    from pnyx.judging.options import ConnectionSpec, SpendingSpec
     from pnyx.judging.store.completions import StoredModel
     from pnyx.judging.store.store import Store
     from pnyx.models.chat.ledger import Ledger
@@ -25,7 +25,11 @@ Say: TypeAlias = Callable[[str], None]
 
 @contextlib.contextmanager
 def open_model(
-    spec: ModelSpec | None, say: Say, spending: SpendingSpec | None = None, *, cost: bool = True
+    spec: ConnectionSpec | None,
+    say: Say,
+    spending: SpendingSpec | None = None,
+    *,
+    cost: bool = True,
 ) -> Iterator[StoredModel | None]:
     """Open the only language model that a spec names, with its store; None if it names none.
 
@@ -42,20 +46,20 @@ def one_model(models: Sequence[StoredModel]) -> StoredModel | None:
     """Return the only model, or None; InputError: there are several."""
     if len(models) > 1:
         names = ", ".join(model.name for model in models)
-        raise InputError(f"--llm: expected one model, found {shorten(names)}")
+        raise InputError(f"expected one language model, found {shorten(names)}")
     return models[0] if models else None
 
 
 @contextlib.contextmanager
 def open_models(
-    spec: ModelSpec,
+    spec: ConnectionSpec,
     named: Sequence[str],
     say: Say,
     spending: SpendingSpec | None = None,
     *,
     cost: bool = True,
 ) -> Iterator[list[StoredModel]]:
-    """Open the models of --llm, with their store; the addresses of one model share its questions.
+    """Open the models of a spec, with their store; the addresses of one model share its questions.
 
     At the end the cost of each used model is reported.
     """
@@ -103,7 +107,7 @@ def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
         say(f"warning: {path}: {number} stored {are} as missing{again} ({key[:12]} {damage})")
 
 
-def _by_model(named: Sequence[str], spec: ModelSpec) -> list[ChatModel]:
+def _by_model(named: Sequence[str], spec: ConnectionSpec) -> list[ChatModel]:
     """Return one model for each name, with all of its addresses."""
     from pnyx.models.chat.open_endpoint import endpoint_from
     from pnyx.models.http.responses import RetryPolicy
@@ -154,7 +158,7 @@ def _books(spec: SpendingSpec, models: int) -> Callable[[str], Ledger]:
 
 
 def prices_of(spec: SpendingSpec) -> Callable[[str], Price | None]:
-    """Return a function from a model's name to its price, from the file of --prices first."""
+    """Return a function from a model's name to its price, from the file of prices first."""
     from pnyx.models.chat.prices import price_of, read_prices
 
     overrides = {} if spec.prices is None else read_prices(spec.prices)

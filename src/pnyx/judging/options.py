@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from pnyx.core.errors import InputError, OptionError, shorten
+from pnyx.core.errors import OptionError, shorten
 from pnyx.core.spec import Spec, file_opt, opt
 from pnyx.formats.text_types import (
     Address,
     FileName,
-    JudgePluginName,
+    JudgeName,
     LanguageModelName,
     RequestFields,
-    Words,
 )
 
 if TYPE_CHECKING:
-    from pnyx.judging.dimensions.own import OwnDimensions
-    from pnyx.judging.formats import JudgingFormat
-    from pnyx.judging.questions import JudgeQuestion
-    from pnyx.judging.runs.pairs import PairSource
-    from pnyx.judging.tasks import Task
+    from pnyx.judging.judge_kinds import JudgeKind, JudgeNames
 
 JudgeSpecT = TypeVar("JudgeSpecT", bound="JudgeSpec")
 
-_LLM: Final = ("--llm", lambda spec: spec.asks_models)
+_LLM: Final = ("a language model", lambda spec: spec.asks_models)
 
 
 _NAMES_MODEL: Final = (
@@ -37,12 +31,14 @@ _NAMES_MODEL: Final = (
 )
 
 
-class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout wait request"):
-    """The language model, and where its replies are stored."""
+class ConnectionSpec(
+    Spec,
+    heading="Language model",
+    rare="store concurrency",
+    settings="timeout wait request",
+):
+    """How language models are reached, and where their replies are stored."""
 
-    llm: tuple[LanguageModelName, ...] = file_opt(
-        (), _NAMES_MODEL, metavar="SPEC", default_text="$PNYX_LLM, else the packaged judge"
-    )
     store: FileName | None = file_opt(
         None,
         "File that keeps a model's replies.",
@@ -74,8 +70,8 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout 
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The language models named here or in the environment."""
-        return self.llm or tuple(os.environ.get("PNYX_LLM", "").split())
+        """The language models that are asked."""
+        return ()
 
     @property
     def asks_models(self) -> bool:
@@ -83,23 +79,33 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout 
         return bool(self.models)
 
 
-class CombiningSpec(
-    Spec, heading="Judge", rare="judge combine calibration threshold cascade cheap"
-):
-    """Who answers instead of, or in addition to, a language model."""
+class ModelSpec(ConnectionSpec, heading="Language model"):
+    """The language model, and where its replies are stored."""
 
-    labels: FileName | None = file_opt(None, "Answer from people's labels (JSONL).")
-    lookup: FileName | None = file_opt(
-        None, "Answer from an earlier run's answers.", metavar="RESULTS"
+    llm: tuple[LanguageModelName, ...] = file_opt(
+        (), _NAMES_MODEL, metavar="SPEC", default_text="$PNYX_LLM, else the packaged judge"
     )
-    judge: JudgePluginName | None = file_opt(
-        None, "Answer with a judge of a plugin (pnyx doctor lists them).", metavar="NAME"
-    )
-    student: FileName | None = file_opt(
-        None,
-        "relevance: answer with a student of pnyx annotate distil; with --cascade after --cheap "
-        "or, without --cheap, before --llm.",
-        metavar="STUDENT",
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The language models named here or in the environment."""
+        return self.llm or tuple(os.environ.get("PNYX_LLM", "").split())
+
+
+class CombiningSpec(
+    Spec, heading="Judge", settings="samples combine calibration threshold cascade cheap"
+):
+    """Who answers, and how the answers are combined, recalibrated, and made a yes or no."""
+
+    judge: tuple[JudgeName, ...] = file_opt(
+        (),
+        "Who answers: a language model (http://HOST:PORT/v1#MODEL, openai:MODEL, local, "
+        "gguf:PATH), packaged, a file of people's labels, earlier results, a student's folder, a "
+        "plugin's judge, or FILE.toml with a judge and settings. Repeatable: models vote.",
+        metavar="SPEC",
+        default_text="$PNYX_LLM, else packaged",
+        takes_settings=True,
+        replaces=("--llm", "--labels", "--lookup", "--student"),
     )
     samples: int = opt(
         1,
@@ -108,10 +114,10 @@ class CombiningSpec(
         needs=_LLM,
     )
     combine: Literal["auto", "majority", "mean"] = opt(
-        "auto", "How the answers of --samples, or of several models, are combined.", needs=_LLM
+        "auto", "How the answers of samples, or of several models, are combined.", needs=_LLM
     )
     calibration: FileName | None = file_opt(
-        None, "Recalibrate probabilities by this file of pnyx calibrate."
+        None, "Recalibrate probabilities by this file of pnyx judge calibrate."
     )
     threshold: float | None = opt(
         None,
@@ -121,26 +127,28 @@ class CombiningSpec(
     )
     cascade: FileName | None = file_opt(
         None,
-        "Ask --cheap first, and the usual judge if --cheap is uncertain by the thresholds in this "
-        "file of pnyx calibrate --error.",
+        "Ask cheap first, and the judge if cheap is uncertain by the thresholds in this file of "
+        "pnyx judge calibrate --error.",
     )
     cheap: LanguageModelName | None = file_opt(
         None,
-        "Judge that --cascade asks first: a language model or a student's folder.",
+        "Judge that a cascade asks first: a language model or a student's folder.",
         metavar="SPEC",
-        default_text="--student if there is an --llm, else the packaged judge",
+        default_text="the packaged judge",
         needs="cascade",
     )
 
 
 class AskingSpec(
-    Spec, heading="Asking", rare="prompt probability expected_scores temperature max_tokens"
+    Spec,
+    heading="Asking",
+    settings="prompt probability expected_scores batch temperature max_tokens",
 ):
     """How a language model is asked."""
 
     prompt: FileName | None = file_opt(
         None,
-        "Prompt of the task (pnyx prompt list), or a prompt file (.toml).",
+        "Prompt of the task (pnyx prompt), or a prompt file (.toml).",
         metavar="NAME",
         needs=_LLM,
     )
@@ -164,7 +172,7 @@ class AskingSpec(
         "Sampling temperature.",
         within="[0, 2]",
         needs=_LLM,
-        default_text="0; 0.7 for --samples if nothing can be reordered",
+        default_text="0; 0.7 for samples if nothing can be reordered",
     )
     max_tokens: int | None = opt(
         None,
@@ -175,172 +183,14 @@ class AskingSpec(
     )
 
 
-class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dimensions"):
-    """The format in which a language model is asked about a task's items."""
-
-    format: Words | None = opt(
-        None,
-        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (one "
-        "dimension per call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
-        "rag-rubric, listwise-rag, listwise-rag-fine or support.",
-        metavar="NAME",
-        default_text="the task's first; without --llm, support for rag",
-    )
-    nuggets: int | None = opt(
-        None,
-        "rag: number of points by which query-rubric and rag-rubric grade.",
-        within="[1, 50]",
-        default_text="20",
-    )
-    scale: Literal["3", "5", "boolean"] | None = opt(
-        None, "quality: points of the scale, or true and false.", default_text="3"
-    )
-    shots: int = opt(
-        0, "quality: rated texts shown as examples (few-shot).", within="[0, 100]", needs="examples"
-    )
-    examples: FileName | None = file_opt(
-        None,
-        "Rated texts from which --shots are taken (docs/recipes/judging-quality.md).",
-        needs="shots",
-    )
-
-    dimensions: FileName | None = file_opt(
-        None,
-        "quality: rate on your own dimensions: a file of definitions, scale and examples "
-        "(docs/recipes/judging-quality.md).",
-        metavar="FILE.toml",
-    )
-
-    @cached_property
-    def own(self) -> OwnDimensions | None:
-        """The dimensions of the file, if one is named."""
-        from pnyx.judging.dimensions.own import read_own
-
-        return None if self.dimensions is None else read_own(self.dimensions)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings that affect the answers besides the judge, for a manifest."""
-        row = {} if self.nuggets is None else {"nuggets": self.nuggets}
-        return row if self.own is None else {**row, "dimensions": self.own.row()}
-
-    def read(self, task: Task, items: str, **how: Any) -> Sequence[JudgeQuestion]:
-        """Read an items file; InputError also if it names unknown dimensions.
-
-        `how`: options of `Task.read`.
-        """
-        return task.read(items, **how, **self._dimensions)
-
-    def texts(self, task: Task, responses: str) -> list[JudgeQuestion]:
-        """Return the questions of `quality` about the texts of responses."""
-        from pnyx.formats.fields import Fields
-        from pnyx.judging.runs.responses import texts_of_responses
-
-        rows = texts_of_responses(responses)
-        return [task.question(Fields(row), **self._dimensions) for row in rows]
-
-    @property
-    def _dimensions(self) -> dict[str, Any]:
-        return {} if self.own is None else {"custom": self.own}
-
-    def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:
-        """Return a spec whose prompt uses only the dimensions of the file."""
-        if self.own is None or judge.prompt is not None:
-            return judge
-        return replace(judge, prompt="quality-own")
-
-    def chosen(self, task: Task, judge: JudgeSpec) -> JudgingFormat | None:
-        """Return the format for a task, or None; OptionError for an unavailable option."""
-        named = None if self.format is None else task.format(self.format)
-        self._check_rated(task, judge)
-        if judge.asks_models:
-            return self._sized(named or next(iter(task.formats), None))
-        if named is not None and (not named.packaged or judge.answered_by):
-            raise OptionError(f"--format {named.name} requires --llm")
-        packaged = [] if judge.answered_by else [form for form in task.formats if form.packaged]
-        return self._sized(named or next(iter(packaged), None))
-
-    def prepared(
-        self, task: Task, judge: JudgeSpec, items: PairSource | Sequence[JudgeQuestion]
-    ) -> tuple[JudgingFormat | None, PairSource | Sequence[JudgeQuestion]]:
-        """Return the format for the items, and their questions in that format."""
-        from pnyx.judging.students.quality.overall import overall_only
-
-        form = self.chosen(task, judge)
-        if form is not None or self.scale is not None:
-            items = self.shaped(task, items, form)
-        packaged = not (judge.asks_models or judge.answered_by)
-        if task.name == "quality" and packaged and isinstance(items, Sequence):
-            items = overall_only(items)
-        return form, items
-
-    def _check_rated(self, task: Task, judge: JudgeSpec) -> None:
-        """Refuse a scale or examples that would have no effect."""
-        self.check_needs()
-        for name in ("scale", "shots", "dimensions"):
-            if self.given(name) and not task.scales:
-                raise OptionError(f"--{name} requires quality, not {task.name}")
-            if self.dimensions is not None and self.given(name) and name != "dimensions":
-                raise OptionError(f"--{name}: the file of --dimensions says it")
-        if self.dimensions is not None and not judge.asks_models:
-            raise OptionError("--dimensions requires --llm")
-        if self.own is not None and judge.expected_scores:
-            from pnyx.judging.llm.expected_scores import points_of
-
-            points_of(self.own.scale)
-        if self.shots and not judge.asks_models:
-            raise OptionError("--shots requires --llm")
-        if judge.prompt is not None:
-            self._check_prompt(judge.prompt)
-
-    def _sized(self, form: JudgingFormat | None) -> JudgingFormat | None:
-        """Return a format with the requested number of generated points."""
-        if self.nuggets is None:
-            return form
-        if form is None or not form.makes_points:
-            raise OptionError("--nuggets requires --format query-rubric or rag-rubric")
-        return form.with_points(self.nuggets)
-
-    def _check_prompt(self, name: str) -> None:
-        """Refuse a prompt that does not use a chosen option."""
-        from pnyx.judging.llm.prompts import load_prompt
-
-        inputs = load_prompt(name).inputs
-        for option, needed in (("scale", "levels"), ("shots", "shots")):
-            if self.given(option) and needed not in inputs:
-                raise OptionError(
-                    f"--{option}: --prompt {shorten(name, 60)} does not use the input {needed}"
-                )
-
-    def shaped(
-        self, task: Task, questions: Iterable[JudgeQuestion], form: JudgingFormat | None
-    ) -> list[JudgeQuestion]:
-        """Return the final questions: with the scale, in the format, with examples."""
-        result: list[Any] = list(questions)
-        if self.scale is not None:
-            bounds = task.scales[self.scale].bounds
-            result = [replace(question, scale=bounds) for question in result]
-        if form is not None:
-            result = [form.shape(question) for question in result]
-        if self.examples is None:
-            return result
-        from pnyx.judging.shots import RatedPool, read_rated
-
-        pool = RatedPool(read_rated(self.examples, task.name), self.shots)
-        try:
-            return [pool.shown(question) for question in result]
-        except InputError as error:
-            raise InputError(error.problem, path=self.examples) from error
-
-
-class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
+class SpendingSpec(Spec, heading="Cost", rare="offline", settings="budget_tokens prices"):
     """The limits on spending."""
 
     plan: bool = opt(False, "Estimate calls, tokens and dollars, without asking anything.")
     budget: float | None = opt(
         None,
-        "Stop before more is spent; models share it evenly. Needs --prices for a model without a "
-        "packaged price.",
+        "Stop before more is spent; models share it evenly. Needs --set prices=FILE for a model "
+        "without a packaged price.",
         metavar="USD",
         within="(0, inf)",
         needs=_LLM,
@@ -357,6 +207,16 @@ class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
         "--from-store",
         needs=_LLM,
     )
+
+
+_NOUNS: Final[Mapping[str, str]] = {
+    "packaged": "the packaged judge",
+    "model": "a language model",
+    "labels": "people's labels",
+    "results": "earlier results",
+    "student": "a student",
+    "plugin": "a plugin's judge",
+}
 
 
 class PaidModelSpec(SpendingSpec, ModelSpec):
@@ -381,11 +241,13 @@ class AskedSpec(SpendingSpec, WriterSpec):
     def check(self) -> None:
         """Refuse options that have no effect without a language model."""
         if self.plan and not self.asks_models:
-            raise OptionError("--plan requires --llm")
+            raise OptionError("--plan requires a language model (--llm)")
         self.check_needs()
 
 
-class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine"):
+class JudgeSpec(
+    SpendingSpec, AskingSpec, CombiningSpec, ConnectionSpec, heading="Judge", settings="engine"
+):
     """The judge, how it is asked, and its cost."""
 
     engine: Address | None = opt(
@@ -395,46 +257,38 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
         metavar="ENGINE",
     )
 
-    @property
-    def answered_by(self) -> str:
-        """The field that names who answers instead of a language model; empty for none."""
-        for name in ("labels", "lookup", "judge"):
-            if getattr(self, name) is not None:
-                return name
-        return "student" if self.student_decides else ""
+    @cached_property
+    def names(self) -> JudgeNames:
+        """The names in `judge`, by their kind."""
+        from pnyx.judging.judge_kinds import read_names
 
-    @property
-    def student_decides(self) -> bool:
-        """Whether --student decides: answers alone, or after --cheap."""
-        alone = self.cascade is None or self.cheap is not None
-        return self.student is not None and alone
+        return read_names(self.judge)
 
     @property
     def models(self) -> tuple[str, ...]:
         """The language models that are asked; empty if others answer."""
-        return () if self.answered_by else super().models
+        return self.names.models
 
-    def check(self) -> None:
-        """Refuse options that exclude each other or have no effect."""
-        sources = ["llm"] if self.llm else []
-        others = ("labels", "lookup", "judge", "student")
-        sources += [n for n in others if getattr(self, n) is not None]
-        if self.student is not None and not self.student_decides and "llm" in sources:
-            sources.remove("llm")
-        if len(sources) > 1:
-            raise OptionError(f"--{sources[0]} and --{sources[1]} exclude each other")
-        if self.student is not None and not self.student_decides and not self.models:
-            raise OptionError(
-                "--cascade with --student needs a first judge (--cheap) or a last one (--llm)"
-            )
+    @property
+    def answered_by(self) -> str:
+        """Who answers instead of a language model or the packaged judge; empty for these."""
+        kind = self.names.kind
+        return "" if kind in ("model", "packaged") else kind
+
+    def check(self, *refused: JudgeKind) -> None:
+        """Refuse options that exclude each other or have no effect, and kinds of judges."""
+        kind = self.names.kind
+        if kind in refused:
+            name = shorten(self.judge[0], 60)
+            raise OptionError(f"--judge: {name} ({_NOUNS[kind]}) cannot answer here")
         if self.threshold is not None and self.cascade is not None:
-            raise OptionError("--threshold and --cascade exclude each other")
-        if self.answered_by in ("labels", "lookup"):
+            raise OptionError("threshold and cascade exclude each other")
+        if kind in ("labels", "results"):
             for name in ("calibration", "cascade", "threshold"):
                 if self.given(name):
-                    raise OptionError(f"--{name} and --{self.answered_by} exclude each other")
+                    raise OptionError(f"{self.flag(name)} does not apply to {_NOUNS[kind]}")
         if self.engine is not None and self.answered_by not in ("", "student"):
-            raise OptionError(f"--engine and --{self.answered_by} exclude each other")
+            raise OptionError(f"{self.flag('engine')} does not apply to {_NOUNS[kind]}")
         if self.cascade is not None and self.cheap is None and not self.models:
-            raise OptionError("--cascade requires --llm or --cheap")
+            raise OptionError(f"{self.flag('cascade')} requires a language model, or cheap=SPEC")
         self.check_needs()

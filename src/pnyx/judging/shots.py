@@ -12,7 +12,7 @@ from statistics import fmean
 from pnyx.core.errors import InputError
 from pnyx.formats.base import Options, scanned, strict
 from pnyx.formats.fields import Fields
-from pnyx.formats.recognition import FORMATS
+from pnyx.formats.format_table import FORMATS
 from pnyx.formats.text.segment import trim
 from pnyx.judging.dimensions import definition, normalised, scale_of
 from pnyx.judging.questions import RatedShot, Rating

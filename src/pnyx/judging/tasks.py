@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pnyx.core.errors import InputError, OptionError, shorten
 from pnyx.formats.base import Options, scanned, strict
 from pnyx.formats.fields import Fields
+from pnyx.formats.format_table import FORMATS
 from pnyx.formats.items import ITEM_FORMATS
-from pnyx.formats.recognition import FORMATS
 from pnyx.judging.dimensions import Scale, scales_of
 from pnyx.judging.formats import JudgingFormat, by_dimension, joined_ratings
 from pnyx.judging.item_questions import (
@@ -39,7 +39,7 @@ class Task:
     kind: type
     asks: str  # its question, in one line
     prompts: tuple[str, ...]  # names of its packaged prompts, the default one first
-    items: str  # format of its items file, as in `pnyx validate`
+    items: str  # format of its items file, as in `pnyx files validate`
     example: str
     question: Callable[..., JudgeQuestion]  # makes a question from the Fields of a checked line
     many: str = ""  # the prompt for several questions about one text

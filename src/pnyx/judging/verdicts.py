@@ -217,7 +217,7 @@ def of_one_judge(
         try:
             if judge is None and len(names) > 1:
                 listing = ", ".join(repr(shorten(name, 40)) for name in names)
-                problem = f"holds {what} of several judges ({listing}): name one with --judge"
+                problem = f"holds {what} of several judges ({listing}): name one with --by"
                 raise InputError(problem)
             if judge is None or name == judge:
                 any_scored = True

@@ -59,7 +59,7 @@ class RayWorkers:
 
 @contextlib.contextmanager
 def ray_workers(engine: str) -> Iterator[RayWorkers]:
-    """Connect to Ray as `--engine` says: `ray` is this machine, else the address of a cluster.
+    """Connect to Ray as `engine` says: `ray` is this machine, else the address of a cluster.
 
     Raises:
         OptionError: the value is neither of these.
@@ -78,12 +78,10 @@ def _connected(engine: str) -> Any:
     address = _ADDRESS.fullmatch(engine)
     if engine != "ray" and address is None:
         excerpt = shorten(engine.rpartition("@")[2], 60)
-        raise OptionError(
-            f"--engine: found {excerpt!r}, expected ray, ray://HOST:10001 or HOST:PORT"
-        )
+        raise OptionError(f"engine: found {excerpt!r}, expected ray, ray://HOST:10001 or HOST:PORT")
     check_network(engine if address is None else address["host"].strip("[]"))
     if importlib.util.find_spec("ray") is None:
-        raise MissingExtra("--engine ray", "ray")
+        raise MissingExtra("engine ray", "ray")
     quiet = {"log_to_driver": False, "configure_logging": False}
     if address is not None:
         host, port = address["host"], int(address["port"])

@@ -1,4 +1,4 @@
-"""The fields of `--request`, which are added to each request to a language model."""
+"""The fields of the setting `request`, which are added to each request to a language model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pnyx.models.http.dialect import OWN_FIELDS
 _MAX_BYTES = 64 * 1024
 _SECRET = re.compile(r"(?:^|[_-])(?:api[_-]?key|authorization|password|secret|bearer)\Z", re.I)
 _OPTIONS = {
-    "temperature": "--temperature",
-    "max_tokens": "--max-tokens",
-    "max_completion_tokens": "--max-tokens",
-    "model": "--llm",
+    "temperature": "--set temperature",
+    "max_tokens": "--set max-tokens",
+    "max_completion_tokens": "--set max-tokens",
+    "model": "--judge or --llm",
 }
 
 
@@ -31,7 +31,7 @@ def read_request_fields(text: str) -> dict[str, Any]:
     if text.lstrip().startswith("{"):
         problem = _problem(value := _decoded(text))
         if problem:
-            raise OptionError(f"--request: {problem}")
+            raise OptionError(f"--set request: {problem}")
         return dict(value)
     with open_text(text) as stream:
         content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), text)
@@ -39,7 +39,7 @@ def read_request_fields(text: str) -> dict[str, Any]:
         raise InputError(f"is longer than {_MAX_BYTES // 1024} KB", path=text)
     problem = _problem(value := _decoded(content.decode("utf-8", "replace")))
     if problem:
-        raise InputError(f"--request: {problem}", path=text)
+        raise InputError(f"--set request: {problem}", path=text)
     return dict(value)
 
 

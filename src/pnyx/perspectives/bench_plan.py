@@ -1,4 +1,4 @@
-"""Settings of `pnyx bench perspectives` (BERDS, sections 5 and 6)."""
+"""Settings of `pnyx compare retrievers` (BERDS, sections 5 and 6)."""
 
 from __future__ import annotations
 

@@ -10,13 +10,7 @@ RUN_MEASURES: Final = ("pnyx.perspectives.measures.mrecall",)
 """Modules that register a measure with ir-measures when they are imported."""
 
 COMMANDS: Final = (
-    CommandDoor(
-        "bench",
-        "pnyx.perspectives.commands:command",
-        40,
-        "Campaigns",
-        "Compare retrievers: do they show every side?",
-    ),
+    CommandDoor("compare retrievers", "pnyx.perspectives.retrievers_command:command", 20),
     CommandDoor("measure perspectives", "pnyx.perspectives.measure_command:perspectives", 20),
 )
 

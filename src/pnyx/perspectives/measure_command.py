@@ -97,6 +97,7 @@ Asked: TypeAlias = tuple[tuple[str, str, str], ...]
     "perspectives",
     restricts=True,
     records=True,
+    gone={"--judge": "use --by NAME"},
     short_help="TREC runs on perspectives (BERDS).",
     rare={"spec": "sides"},
 )
@@ -156,9 +157,9 @@ def perspectives(
     views = by_question(
         read_perspectives(spec.views, gold=True), sides_by_order=spec.sides == "order"
     )
-    verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
+    verdicts = read_verdicts(spec.verdicts, judge=spec.by, unjudged=spec.unjudged)
     entries = {name: list(with_document_ids(read_run(path), path)) for name, path in names.items()}
-    labelled = spec.joined(spec.judge)
+    labelled = spec.joined(spec.by)
     if labelled is not None and labelled.scale_note:
         warn(labelled.scale_note)
     measured = partial(

@@ -30,7 +30,7 @@ def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> 
       pnyx judge dimensions "Are our letters to customers polite and plain?" \\
         --llm openai:gpt-4o-mini --out letters.toml
       pnyx judge quality letters.jsonl --dimensions letters.toml \\
-        --llm openai:gpt-4o-mini --out rated
+        --judge openai:gpt-4o-mini --out rated
     """
     from pnyx.core.files import atomic_text
     from pnyx.quality.rubrics import draft_rubric

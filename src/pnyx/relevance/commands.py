@@ -36,10 +36,10 @@ def command() -> None:
     Example:
       pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out q.md
       pnyx annotate sample my.index q.md --out pairs.jsonl
-      pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --out labels
+      pnyx annotate label pairs.jsonl --judge openai:gpt-4o-mini --out labels
       pnyx annotate distil labels --out student
       pnyx annotate apply --all --index my.index --topics q.md \\
-        --student student --out annotations.jsonl
+        --judge student --out annotations.jsonl
     """
 
 

@@ -23,7 +23,8 @@ from pnyx.core.progress import reporting
 from pnyx.core.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.formats.text_types import ModelName, SourceName
 from pnyx.judging.counted_judge import watched
-from pnyx.judging.open_judge import OpenedJudge, deciding_settings, open_judge
+from pnyx.judging.open_judge import open_judge
+from pnyx.judging.opened_judge import OpenedJudge, deciding_settings
 from pnyx.judging.options import JudgeSpec
 from pnyx.relevance.tables import distilled_table
 
@@ -110,12 +111,12 @@ def distil(labelled: tuple[str, ...], spec: DistilSpec) -> Outcome:
     follows its teacher. Pairs without a verdict are counted and left out; for a question without a
     definition, the question itself is used. Run the same command again to resume an interrupted
     training. STUDENT gets weights that contain no executable code, student.json and card.md; use
-    it with --student.
+    it with --judge.
 
     \b
     Example:
       pnyx annotate distil labels --kind late-interaction --out student
-      pnyx judge relevance items.jsonl --student student --out results
+      pnyx judge relevance items.jsonl --judge student --out results
     """
     spec.check_needs()
     from pnyx.relevance.distillation import Distillation
@@ -225,7 +226,6 @@ class AnnotationOutputSpec(ShardSpec, heading="Output", rare="with_text unscored
     "apply",
     resumes=True,
     short_help="Let a judge label every pair.",
-    rare={"judge": "samples batch lookup"},
 )
 @click.argument("pairs", required=False)
 def apply(
@@ -238,7 +238,7 @@ def apply(
     --run RUN --index --topics         the first --depth documents of each topic
     --all --index INDEX --topics FILE  every document of the index, every question
 
-    The judge is chosen as in pnyx judge: the packaged judge, a language model (--llm), a cascade.
+    The judge is chosen as in pnyx judge: the packaged judge, a language model (--judge), a cascade.
     --out is .jsonl, .jsonl.gz or .parquet (pip install 'pnyx[tables]'), one line per pair: id,
     question_id, doc_id, value, probability, unscored, judge and the pair's other fields. Labels are
     collected in OUT.partial: running the command again resumes from there, even after a crash, and
@@ -260,7 +260,7 @@ def apply(
     needs_out(output.out, judge)
     shard = output.share
     output.check(
-        as_json=as_json, PAIRS=pairs, run=pool.run, topics=pool.topics, labels=judge.labels
+        as_json=as_json, PAIRS=pairs, run=pool.run, topics=pool.topics, labels=judge.names.labels
     )
     source = pool.pairs(pairs, graded=output.qrels is not None)
     with open_judge(TASKS["relevance"], judge, say) as opened:

@@ -345,7 +345,7 @@ def _card(student: Student) -> str:
         f"- **Trained on** {counts['trained_on']} pairs; **calibrated and tested on** "
         f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions.",
         "- **Limits**: it imitates its teacher, with whose labels it is compared here; on other "
-        "domains, measure it again (`pnyx measure relevance`).",
+        "domains, measure it again (`pnyx measure`).",
         "",
         *_figure_rows(about["figures"]),
     ]

@@ -14,7 +14,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.judge_runs import ResultsSpec, answer_into, needs_out
 from pnyx.cli.options import warn, warn_undefined
 from pnyx.cli.params import verb
-from pnyx.core.errors import InputError, OptionError
+from pnyx.core.errors import InputError, OptionError, shorten
 from pnyx.core.spec import Spec, file_opt, opt
 from pnyx.formats.text_types import FileName
 from pnyx.judging.options import JudgeSpec
@@ -68,15 +68,18 @@ class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
         if self.form == "listwise":
             for name in _POINTWISE_ONLY:
                 if judge.given(name):
-                    flag = name.replace("_", "-")
-                    raise OptionError(f"--{flag} cannot be used with --form listwise")
+                    raise OptionError(f"{judge.flag(name)} cannot be used with --form listwise")
+            if judge.answered_by in ("labels", "results"):
+                raise OptionError(
+                    f"--judge {shorten(judge.judge[0], 40)} cannot be used with --form listwise"
+                )
         for name in named:
             if judge.prompt is not None:
-                raise OptionError(f"{self.flag(name)} and --prompt exclude each other")
+                raise OptionError(f"{self.flag(name)} and --set prompt exclude each other")
             if not judge.asks_models:
-                raise OptionError(f"{self.flag(name)} requires --llm")
-        if self.given("definition") and judge.answered_by in ("labels", "lookup"):
-            raise OptionError("--no-definition cannot be used with --labels or --lookup")
+                raise OptionError(f"{self.flag(name)} requires a language model (--judge)")
+        if self.given("definition") and judge.answered_by in ("labels", "results"):
+            raise OptionError("--no-definition cannot be used with labels or earlier results")
 
     @property
     def prompt(self) -> str:
@@ -86,9 +89,7 @@ class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
         return f"relevance{kind}{'' if self.reason else '-direct'}"
 
 
-_POINTWISE_ONLY = (
-    *("probability", "prompt", "batch", "labels", "lookup", "calibration", "cascade", "cheap"),
-)
+_POINTWISE_ONLY = (*("probability", "prompt", "batch", "calibration", "cascade", "cheap"),)
 
 
 @verb(
@@ -96,7 +97,6 @@ _POINTWISE_ONLY = (
     resumes=True,
     records=True,
     short_help="Let a teacher label each pair.",
-    rare={"judge": "samples student"},
     without={"results": "shard"},
 )
 @click.argument("items")
@@ -106,15 +106,15 @@ def label(
     """Let a teacher judge each pair of ITEMS (relevance items, as written by sample).
 
     RESULTS gets labelled.jsonl, each line of ITEMS with the verdict, and the answers.jsonl and
-    manifest.json of pnyx judge. The teacher is a language model, people's labels (--labels), or an
-    earlier run (--lookup). Run the command again, even after a crash, to ask only what is missing.
+    manifest.json of pnyx judge. The teacher is a language model, people's labels, or an
+    earlier run (--judge). Run the command again, even after a crash, to ask only what is missing.
     Exit status 3: some pairs are unscored; the others can be used.
 
     \b
     Example:
-      pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --out labels
-      pnyx annotate label pairs.jsonl --labels people.jsonl --out labels
-      pnyx annotate label pairs.jsonl --llm local --form listwise --out ranked
+      pnyx annotate label pairs.jsonl --judge openai:gpt-4o-mini --out labels
+      pnyx annotate label pairs.jsonl --judge people.jsonl --out labels
+      pnyx annotate label pairs.jsonl --judge local --form listwise --out ranked
     """
     needs_out(results.out, judge)
     spec.check(judge)

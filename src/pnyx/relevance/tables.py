@@ -26,5 +26,5 @@ def distilled_table(distilled: DistilledStudent, out: str) -> Table:
         f"from {student.threshold:.3f}"
     )
     rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in distilled.figures.items()]
-    use = f"wrote {escaped(out)}: use it with --student {escaped(out)}"
+    use = f"wrote {escaped(out)}: use it with --judge {escaped(out)}"
     return Table(columns, rows, notes=(use,), title=head)

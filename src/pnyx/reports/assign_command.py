@@ -47,7 +47,7 @@ class AssignSpec(Spec, heading="Nuggets"):
     restricts=True,
     records=True,
     short_help="Compare reports with nuggets: support, partial, or none.",
-    without={"spec": "student", "results": "shard"},
+    without={"results": "shard"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
 def assign(

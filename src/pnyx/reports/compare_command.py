@@ -12,7 +12,7 @@ import click
 from pnyx.cli.options import Outcome, refuse_same_file
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, shorten
-from pnyx.core.rooms import room_commands
+from pnyx.core.rooms import RoomCommands
 from pnyx.core.spec import file_opt, opt, out_opt
 from pnyx.judging.measures.options import BootstrapSpec
 from pnyx.reports.compare_tables import notes_on, report_on
@@ -83,7 +83,11 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
             raise OptionError(f"--plot {shorten(self.plot)}: expected a name in .svg or .html")
 
 
-@verb("compare", words={name: door.load() for name, door in room_commands("compare").items()})
+@verb(
+    "compare",
+    words=RoomCommands("compare"),
+    gone={"judges": "use pnyx check RESULTS RESULTS --labels LABELS"},
+)
 @click.argument("leaderboards", nargs=-1, required=True, metavar="LEADERBOARD...")
 def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
     """Compare LEADERBOARDs with the last of them, or with --people: do they rank runs alike?
@@ -108,7 +112,6 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
       pnyx compare judge.txt people.txt
       pnyx compare a.txt b.txt --measure-a F1 --measure-b recall --plot ab.svg
       pnyx compare judge.txt --people labels.txt --differences
-      pnyx compare judges results-a results-b --labels people.jsonl
     """
     spec.check()
     pairs = spec.pairs

@@ -38,6 +38,9 @@ COMMANDS: Final = (
     CommandDoor("measure report", "pnyx.reports.measure_command:report", 60),
 )
 
+MEASURED_BY: Final = {"reports.jsonl": "report"}
+"""File in a results folder -> word of `pnyx measure` that measures such results."""
+
 PAGES: Final = (PageDoor("pnyx.reports.pages.report:PAGES", 40),)
 
 READERS: Final = {

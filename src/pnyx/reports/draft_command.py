@@ -24,7 +24,8 @@ from pnyx.reports.lines import apart_lines
 from pnyx.reports.nugget_options import BankSpec, CreateSpec, MergeSpec, NuggetJudgeSpec
 
 if TYPE_CHECKING:
-    from pnyx.core.records import NuggetBank, Question
+    from pnyx.core.nuggets import NuggetBank
+    from pnyx.core.records import Question
     from pnyx.judging.store.completions import StoredModel
     from pnyx.reports.nuggets.merge import MergedBanks
     from pnyx.reports.nuggets.model_banks import DraftedBank
@@ -168,7 +169,7 @@ def _writer(bank: BankSpec) -> Callable[[IO[str], Iterable[NuggetBank]], None]:
     "merge",
     resumes=True,
     short_help="Merge several banks into one for each topic.",
-    without={"spec": "student cascade cheap"},
+    without={"spec": "cascade cheap"},
 )
 @click.argument("banks", nargs=-1, required=True, metavar="BANK...", type=Raw())
 def merge(
@@ -183,8 +184,9 @@ def merge(
     its parts, also in --report. The order of BANK does not matter. Exit status 3: the judge gave no
     verdict on some pairs, which stay separate.
 
-    Without --llm, questions are merged only if they have the same words, because the packaged judge
-    confuses questions on one subject; answers and claims also if they say nearly the same.
+    Without a language model, questions are merged only if they have the same words, because the
+    packaged judge confuses questions on one subject; answers and claims also if they say nearly
+    the same.
 
     \b
     Example:
@@ -195,7 +197,7 @@ def merge(
     from pnyx.formats import read_nugget_banks
     from pnyx.reports.nuggets.merge import CANDIDATES_FROM, CLOSE_FROM, merge_banks
 
-    spec.check()
+    spec.check("student")
     if spec.plan:
         raise OptionError("--plan: questions on answers depend on verdicts on nuggets")
     bank.check(plan=False)

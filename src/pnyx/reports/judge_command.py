@@ -27,8 +27,8 @@ from pnyx.display.text import many
 from pnyx.formats.text_types import FileName
 from pnyx.judging.counted_judge import watched
 from pnyx.judging.judge_names import short_name
-from pnyx.judging.open_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.judging.open_models import prices_by_model
+from pnyx.judging.opened_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.reports.open_reports import ReportInputs, open_report_judge, read_report_inputs
 from pnyx.reports.options import JudgeReportSpec, ReportJudgeSpec, WeightSpec, plan_of
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     resumes=True,
     restricts=True,
     records=True,
-    without={"spec": "lookup student calibration cascade cheap prompt"},
+    without={"spec": "calibration cascade cheap prompt"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
 def command(
@@ -64,8 +64,8 @@ def command(
     RUN holds reports in any track's layout; a folder holds several. --index or --documents name the
     collection: its texts are judged, and a citation of a document outside it is a no
     (--unknown-documents). Without them the judge sees the texts that reports embed, unchecked; a
-    citation without an embedded text is unscored. Without --llm, relevance is looked up in the
-    bank, documented rules compare words, and the packaged judge answers the rest.
+    citation without an embedded text is unscored. Without a language model, relevance is looked up
+    in the bank, documented rules compare words, and the packaged judge answers the rest.
 
     RESULTS gets reports.jsonl (every finding, each sentence's path through the tree and each
     nugget, for pnyx measure report), answers.jsonl (the judge's answers) and manifest.json. Running
@@ -77,11 +77,11 @@ def command(
       pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
       pnyx judge report run.jsonl --nuggets bank.jsonl --answers lookup --out R
       pnyx judge report a.jsonl b.jsonl --nuggets banks/ --index my.index \\
-        --llm http://127.0.0.1:8000/v1#my-model --plan
+        --judge http://127.0.0.1:8000/v1#my-model --plan
     """
     from pnyx.reports.runs import REPORTS, judge_reports_into
 
-    needs_out(results.out, spec)
+    needs_out(results.out, spec, "results", "student")
     shard = results.share
     report.check()
     inputs = read_report_inputs(runs, report)

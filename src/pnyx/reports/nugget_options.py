@@ -80,7 +80,7 @@ class MergeSpec(Spec, heading="Merging", rare="candidates_from run_id"):
         None,
         "Minimum cosine of two nuggets, or answers, for asking the judge if they say the same.",
         within="[-1, 1]",
-        default_text="0.7; without --llm 0.9",
+        default_text="0.7; without a language model 0.9",
     )
     run_id: Words | None = opt(None, "Run id of the merged banks.", default_text="the first bank's")
 

@@ -13,9 +13,10 @@ from pnyx.core.errors import InputError, escaped, shorten
 from pnyx.formats.reports.submissions import Submissions, read_submissions
 
 if TYPE_CHECKING:
-    from pnyx.core.records import Evidence, NuggetBank, Response
-    from pnyx.judging.open_judge import OpenedJudge
+    from pnyx.core.nuggets import NuggetBank
+    from pnyx.core.records import Evidence, Response
     from pnyx.judging.open_models import Say
+    from pnyx.judging.opened_judge import OpenedJudge
     from pnyx.reports.options import JudgeReportSpec, ReportJudgeSpec
     from pnyx.reports.tree.open_report import DocumentSources, OpenTopic
     from pnyx.reports.tree.plan import ReportPlan

@@ -119,10 +119,13 @@ class WeightSpec(
         )
 
 
-_SHOWN = ("--llm and --examples", lambda spec: spec.asks_models and spec.examples is not None)
+_SHOWN = (
+    "a language model and examples",
+    lambda spec: spec.asks_models and spec.examples is not None,
+)
 
 
-class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
+class ReportJudgeSpec(JudgeSpec, settings="shots examples"):
     """Who judges reports, how, and at what cost."""
 
     batch: int = opt(
@@ -139,7 +142,7 @@ class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
     )
     examples: FileName | None = file_opt(
         None,
-        "Answered questions from which --shots are taken (docs/recipes/reports.md).",
+        "Answered questions from which shots are taken (docs/recipes/reports.md).",
         needs="shots",
     )
 

@@ -1,4 +1,4 @@
-"""The tree's questions about reports, of which people answer a sample (`pnyx sample`)."""
+"""The tree's questions about reports, of which people answer a sample (`pnyx label sample`)."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class WriteReportSpec(
     )
     prompt: FileName | None = file_opt(
         None,
-        "Prompt for the model: a packaged one (pnyx prompt list) or a file (.toml).",
+        "Prompt for the model: a packaged one (pnyx prompt) or a file (.toml).",
         metavar="NAME",
         default_text="report",
     )

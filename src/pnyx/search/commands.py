@@ -14,6 +14,7 @@ from pnyx.cli.judge_runs import plan_asked
 from pnyx.cli.options import print_result, say, warn
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.rooms import RoomCommands
 from pnyx.core.spec import Spec, opt, out_opt, topics_opt
 from pnyx.formats.text_types import SourceName
 from pnyx.judging.counted_judge import watched
@@ -73,7 +74,12 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
             raise InputError(f"--tag is {tag!r}, expected one word without spaces")
 
 
-@verb("search", kind=IndexCommand, rare={"model": "plan budget"})
+@verb(
+    "search",
+    kind=IndexCommand,
+    rare={"model": "plan budget"},
+    words=RoomCommands("search"),
+)
 @click.argument("index")
 @click.argument("question", required=False)
 def command(
@@ -86,15 +92,11 @@ def command(
 ) -> int:
     """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
 
-    INDEX is an index, or a file or folder of documents. These are indexed first, see pnyx argue.
+    INDEX is an index, or a file or folder of documents. These are indexed first, see pnyx argue. A
+    label of the corpus, e.g. [pro], is shown where its topic is about the question.
 
-    A label of the corpus, e.g. [pro], is shown where its topic is about the question.
-
-    With --json, a list of hits as `pnyx serve` answers them: `stance` is the label, `label` says
-    whether its topic is about the question, and its side on that; `why` the parts of the score.
-    Null where it is not known: `cluster` and `quality` without these features, `side` without
-    --stance, `probability` (of relevance) unless documents are judged one by one. Exit status 3: a
-    judge or a language model left something unanswered.
+    With --json, a list of hits (fields: docs/recipes/serving.md). Exit status 3: a judge or
+    a language model left something unanswered.
 
     \b
     Example:

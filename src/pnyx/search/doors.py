@@ -31,13 +31,7 @@ COMMANDS: Final = (
         "Documents",
         "List perspectives on a question, from a model, an index or a file.",
     ),
-    CommandDoor(
-        "tune",
-        "pnyx.search.tune_command:command",
-        70,
-        "Documents",
-        "Tune a search model's parameters on topics with qrels, cross-validated.",
-    ),
+    CommandDoor("search tune", "pnyx.search.tune_command:command", 10),
     CommandDoor("measure retrieval", "pnyx.search.measure_command:retrieval", 10),
     CommandDoor("measure correlation", "pnyx.search.measure_command:correlation", 30),
 )

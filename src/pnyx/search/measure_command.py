@@ -219,7 +219,12 @@ class CorrelationSpec(ComparingSpec, _AnnotatedSpec):
     """All that is chosen."""
 
 
-@verb("correlation", restricts=True, short_help="TREC runs against annotations (Kendall's tau).")
+@verb(
+    "correlation",
+    restricts=True,
+    gone={"--judge": "use --by NAME"},
+    short_help="TREC runs against annotations (Kendall's tau).",
+)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 def correlation(runs: tuple[str, ...], spec: CorrelationSpec) -> Outcome:
     """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
@@ -250,7 +255,7 @@ def correlation(runs: tuple[str, ...], spec: CorrelationSpec) -> Outcome:
 
     result = measure_correlation(
         names,
-        read_annotations(spec.annotations, judge=spec.judge),
+        read_annotations(spec.annotations, judge=spec.by),
         documents_of=spec.documents_of,
         baseline=baseline,
         test=spec.test,

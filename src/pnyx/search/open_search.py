@@ -95,11 +95,13 @@ def _resolve_model(index: Engine, scoring: Scoring, embedder: str | None, say: S
 def _check_used(spec: SearchSpec, plan: SearchPlan) -> None:
     """Reject options that have no effect with the model that `auto` became."""
     if spec.embedder is not None and not (plan.scoring.embeds or plan.diversify == "mmr"):
-        raise OptionError("--embedder requires --model touche, dense or hybrid, or --diversify mmr")
+        raise OptionError(
+            "--set embedder requires --model touche, dense or hybrid, or --diversify mmr"
+        )
     if plan.rerank == "pointwise":
         for name in ("window", "step"):
             if spec.given(name):
-                raise OptionError(f"--{name} requires --rerank with --llm")
+                raise OptionError(f"{spec.flag(name)} requires --rerank with --llm")
     spec.check_needs(model=plan.scoring.model)
 
 

@@ -16,7 +16,9 @@ _LISTWISE: Final = ("--rerank by --llm", lambda spec: spec.rerank and not spec.j
 
 
 class ScoringSpec(
-    Spec, heading="Ranking", rare="mu k1 b wc wq flat lexical fusion dense_weight feedback embedder"
+    Spec,
+    heading="Ranking",
+    settings="mu k1 b wc wq flat lexical fusion dense_weight feedback embedder",
 ):
     """What ranks, with its parameters; see `pnyx.search.ranking.scores.Scoring`."""
 
@@ -43,11 +45,11 @@ class ScoringSpec(
     )
     dense_weight: float | None = opt(
         None,
-        "Weight of the dense scores, with --fusion minmax or zscore.",
+        "Weight of the dense scores, with fusion minmax or zscore.",
         within="[0, 1]",
         default_text=f"{Scoring().dense_weight:g}",
         needs=(
-            "--model hybrid and --fusion minmax or zscore",
+            "--model hybrid and fusion=minmax or zscore",
             lambda spec: spec.model == "hybrid" and spec.fusion != "rrf",
         ),
     )
@@ -67,7 +69,10 @@ class ScoringSpec(
 
 
 class StageSpec(
-    Spec, heading="After ranking", rare="pointwise window step lam count depth certainty"
+    Spec,
+    heading="After ranking",
+    rare="pointwise depth certainty",
+    settings="window step lam count",
 ):
     """The stages after ranking; see `pnyx.search.pipeline.SearchPlan`."""
 

@@ -228,12 +228,12 @@ class Tuned(Result):
         scoring = self.tuning.scoring
         out = ["--model", scoring.model]
         if scoring.model == "hybrid":
-            out += ["--lexical", scoring.lexical, "--fusion", scoring.fusion]
-        out += ["--flat"] if scoring.flat else []
+            out += ["--set", f"lexical={scoring.lexical}", "--set", f"fusion={scoring.fusion}"]
+        out += ["--set", "flat"] if scoring.flat else []
         for name, value in self.best.parameters.items():
             short = f"{value:g}"
             text = short if float(short) == value else repr(value)
-            out += [f"--{name.replace('_', '-')}", text]
+            out += ["--set", f"{name.replace('_', '-')}={text}"]
         return out
 
     def curve(self, name: str) -> list[tuple[float, Setting]]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.floating[Any]]
 
 WEIGHTS: Final = Path(__file__).with_name("reasons.json")
-"""Fitted on the training folders by `benchmarks/argue/fit_reasons.py`."""
+"""Fitted on the training folders by `lab/argue/fit_reasons.py`."""
 
 MIN_REASON: Final = 0.6
 """Minimum probability of a sentence that counts as stating a reason. In folds over the training

@@ -71,8 +71,9 @@ class RankedRelevance:
     on the share of the question's words in it and in the best three, on the best cosine,
     and on how many of its nearest passages are among the best. Unless all documents
     have vectors of the packaged embedder, on which it was fitted, it uses rank and words alone.
-    Fitted on development pages of `benchmarks/argue`, asked by their titles and in people's own
-    words, also without the documents that are about the question, by `tools/train_relevance.py`.
+    Fitted on development pages of `lab/argue`, asked by their titles and in people's own
+    words, also without the documents that are about the question
+    (`lab/training/train_relevance.py`).
 
     Args:
         engine: the engine that was searched.

@@ -1,4 +1,4 @@
-"""`pnyx tune`: a model's parameters, chosen on topics with qrels."""
+"""`pnyx search tune`: a model's parameters, chosen on topics with qrels."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
             raise OptionError("only one of --topics and --qrels can be standard input")
         scoring = scoring_of(self)
         if self.embedder is not None and not scoring.embeds:
-            raise OptionError("--embedder requires --model touche or hybrid")
+            raise OptionError("--set embedder requires --model touche or hybrid")
         tried = _tried(self.tried)
         return Tuning(scoring, tried, self.measure, self.folds, self.test, self.draws, self.seed)
 
@@ -81,7 +81,12 @@ def _tried(options: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     return tried
 
 
-@verb("tune", kind=IndexCommand, without={"spec": "mu k1 b wc wq dense_weight"})
+@verb(
+    "tune",
+    kind=IndexCommand,
+    short_help="Tune a model's parameters on topics with qrels.",
+    without={"spec": "mu k1 b wc wq dense_weight"},
+)
 @click.argument("index")
 def command(index: SourceName, spec: TuneSpec) -> Outcome:
     """Tune the parameters of --model on topics with qrels, and cross-validate the gain.
@@ -96,8 +101,9 @@ def command(index: SourceName, spec: TuneSpec) -> Outcome:
 
     \b
     Example:
-      pnyx tune my.index --topics topics.jsonl --qrels qrels.txt --model bm25
-      pnyx tune my.index --topics topics.jsonl --qrels qrels.txt \\
+      pnyx search tune my.index --topics topics.jsonl --qrels qrels.txt \\
+        --model bm25
+      pnyx search tune my.index --topics topics.jsonl --qrels qrels.txt \\
         --model hybrid --try mu=500,1000,2000 --measure AP --plot tuned.svg
     """
     from pnyx.formats import read_qrels, read_questions

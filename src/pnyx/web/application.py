@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from pnyx._version import __version__
-from pnyx.core.errors import InputError, MissingExtra, PnyxError, shorten
+from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.web.rendering import STATIC, Links, Site, render, static_file
 from pnyx.web.security import Guard
 
@@ -45,16 +45,10 @@ def build_app(
         others: further accepted tokens.
         lifespan: what is open while it runs (Starlette's).
         state: what `/healthz` says in place of `ok`.
-
-    Raises:
-        MissingExtra: Starlette is not installed.
     """
-    try:
-        from starlette.applications import Starlette
-        from starlette.exceptions import HTTPException
-        from starlette.routing import Route
-    except ImportError as error:
-        raise MissingExtra("serving pages", "serve") from error
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.routing import Route
 
     app = Starlette(
         routes=[Route("/healthz", _healthy), Route("/static/{name}", _static), *routes],

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from pnyx.core.errors import InputError, MissingExtra, OptionError, escaped, shorten
+from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.web.security import is_loopback
 
 if TYPE_CHECKING:
@@ -51,13 +51,9 @@ def run_app(
     Raises:
         OptionError: see `check_server`.
         InputError: the address cannot be listened on.
-        MissingExtra: uvicorn is not installed.
     """
     check_server(spec)
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise MissingExtra("serving pages", "serve") from error
+    import uvicorn
 
     with _listening(spec) as listener:
         config = uvicorn.Config(

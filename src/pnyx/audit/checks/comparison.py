@@ -18,7 +18,7 @@ from pnyx.judging.measures.registry import MEASURES
 from pnyx.stats.base import Bootstrap
 
 CHOICE_MARGIN = 0.02
-"""Accuracy that may be lost by a cheaper judge, as for `pnyx compare judges`."""
+"""Accuracy that may be lost by a cheaper judge."""
 
 _FIELDS = ("kind", "judges", "check")
 DRIFT_MEASURES = {

@@ -193,10 +193,12 @@ def _next_steps(check: Check) -> list[Part]:
     steps = [
         ("How many more labels are needed?", "pnyx check TABLE --plan --half-width 0.05"),
         ("Has it become worse?", "pnyx check TABLE --against OLD.json"),
-        ("Does the judge notice what it should, and ignore the rest?", "pnyx audit all"),
+        ("Does the judge notice what it should, and ignore the rest?", "pnyx audit run"),
         ("One page about a judge over several tasks and trials", "pnyx audit card"),
         ("Do its trials still end as its card says?", "pnyx audit check"),
     ]
     if len(check.judges) == 1:
-        steps.append(("Is a cheaper judge good enough?", "pnyx compare judges"))
+        steps.append(
+            ("Is a cheaper judge good enough?", "pnyx check RESULTS RESULTS --labels LABELS")
+        )
     return [Table((Column("question", "name"), Column("command", "name")), steps)]

@@ -140,7 +140,8 @@ def _cascade(cascade: JudgeCascade) -> Table:
     sides = [f"{side} {limit:.4g}" for side, limit in limits if limit is not None]
     legend = (
         f"{escaped(cascade.first, 40)} keeps {' and '.join(sides)}; thresholds chosen on the other "
-        f"half of the labels (pnyx calibrate --error {cascade.error:g}, then pnyx judge --cascade)"
+        f"half of the labels (pnyx judge calibrate --error {cascade.error:g}, then pnyx judge "
+        "--set cascade=FILE)"
     )
     row = (escaped(cascade.name, 80), cascade.accuracy, cascade.first_share, *_costs(cascade))
     return Table(columns, [row], legend=[legend])

@@ -192,7 +192,7 @@ TRIALS: Final = DocumentPage(
     FigureEntry(
         "Trials",
         "Does a judge notice what it must, and nothing else?",
-        "results of pnyx audit stress",
+        "results of pnyx audit run",
     ),
     "Items were changed in ways whose effect is known. Does the judge notice?",
     "Trials",

@@ -1,4 +1,4 @@
-"""The trials of `pnyx audit stress`, by name; a new one is a line in `TRIALS`."""
+"""The trials of `pnyx audit run`, by name; a new one is a line in `TRIALS`."""
 
 from __future__ import annotations
 

@@ -1,81 +1,55 @@
-"""`pnyx measure thresholds` and `amount`: measures of relevance annotations."""
+"""Measures of relevance annotations: by threshold, and the amount of relevant information."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
-from pnyx.cli.measure.tables import PlotSpec, few_warning
+from pnyx.cli.measure.tables import few_warning
 from pnyx.cli.options import Outcome, warn
-from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, escaped
-from pnyx.core.spec import opt, out_opt, topics_opt
 from pnyx.display.tables import Column, Table, draws_legend, interval, number
 from pnyx.judging.judge_names import short_name
-from pnyx.judging.measures.options import BootstrapSpec, JudgedSpec, TruthSpec
 
 if TYPE_CHECKING:
+    from pnyx.cli.measure.options import MeasureSpec
     from pnyx.display.tables import Part
     from pnyx.judging.measures.thresholds import Amount, Curve, Thresholds
     from pnyx.judging.verdicts import Verdict
 
+_SHOWN_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_COUNTED_FROM = (0.5, 0.7, 0.9)  # probabilities from which documents are counted
 _SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
-class _ShownSpec(PlotSpec, heading="Shown"):
-    """What is shown."""
-
-    at: tuple[float, ...] = opt(
-        (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
-        "Thresholds that the table shows; --json has 0.01 to 0.99.",
-        metavar="P[,P...]",
-        within="(0, 1]",
-        each=True,
-    )
-    plot: str | None = out_opt(None, "Draw both curves.", metavar="FILE.svg")
-
-
-class ThresholdsSpec(BootstrapSpec, _ShownSpec, TruthSpec):
-    """Options of `pnyx measure thresholds`."""
-
-
-@verb("thresholds", restricts=True, short_help="F1 by threshold on the probability, and by k.")
-@click.argument("annotations")
-def thresholds(annotations: str, spec: ThresholdsSpec) -> Outcome:
-    """Measure F1, precision and recall of ANNOTATIONS by threshold, and by number of documents.
+def measure_by_threshold(results: str, spec: MeasureSpec) -> Outcome:
+    """Measure F1, precision and recall by threshold on the probability, and by number of documents.
 
     Compares a probability threshold with taking the first k of each question (DIRAS, section 5,
     Fig. 6). The best threshold and the best k are biased upward on the labels that chose them, so
-    those for each question are also chosen on the other questions. Intervals are from a bootstrap
-    over questions. Exit status 3: some labelled pairs are unscored.
-
-    \b
-    Example:
-      pnyx measure thresholds labels.jsonl --qrels qrels.txt --plot thresholds.svg
+    those for each question are also chosen on the other questions.
     """
     from pnyx.display.plots import thresholds_plot
     from pnyx.judging.measures.thresholds import GRID, measure_thresholds
     from pnyx.judging.verdicts import read_annotations
 
-    spec.check_plot()
+    at, truth = spec.at or _SHOWN_THRESHOLDS, spec.truth()
     try:
         result = measure_thresholds(
-            read_annotations(annotations, judge=spec.judge),
-            spec.truth(),
-            grid=sorted({*GRID, *spec.at}),
+            read_annotations(results, judge=spec.by),
+            truth,
+            grid=sorted({*GRID, *at}),
             bootstrap=spec.bootstrap,
         )
     except InputError as error:
         if error.path is not None:
             raise
-        raise InputError(error.problem, path=annotations) from error
+        raise InputError(error.problem, path=results) from error
     line = "dashed line: F1 at the best threshold; shaded: its 95 % interval"
     spec.draw(lambda: thresholds_plot(result, [*_notes(result), line]))
     counts = result.counts
     few = few_warning(result.bootstrap, counts["questions"], "question")
-    return Outcome(result.row(), lambda: _report(result, spec.at), counts["unscored"], few)
+    return Outcome(result.row(), lambda: _report(result, at), counts["unscored"], few)
 
 
 def _notes(result: Thresholds) -> list[str]:
@@ -122,47 +96,26 @@ def _curve(name: str, curve: Curve, ticks: Sequence[float], best: float) -> Tabl
     return Table(columns, rows)
 
 
-class AmountSpec(PlotSpec, JudgedSpec, heading="Shown"):
-    """Options of `pnyx measure amount`."""
-
-    topics: str | None = topics_opt(None, "Questions, to show their text.")
-    at: tuple[float, ...] = opt(
-        (0.5, 0.7, 0.9),
-        "Count documents with at least these probabilities.",
-        metavar="P[,P...]",
-        within="(0, 1]",
-        each=True,
-    )
-    plot: str | None = out_opt(None, "Draw a bar for each question.", metavar="FILE.svg")
-
-
-@verb("amount", restricts=True, short_help="How much relevant information there is, by question.")
-@click.argument("annotations")
-def amount(annotations: str, spec: AmountSpec) -> Outcome:
-    """Estimate how much relevant information ANNOTATIONS hold on each question, without labels.
+def measure_amounts(results: str, spec: MeasureSpec) -> Outcome:
+    """Estimate how much relevant information there is on each question, without labels.
 
     The sum of the probabilities is the expected number of relevant documents, if they are
-    calibrated; per document it is DIRAS's Fig. 5. Exit status 3: some pairs are unscored.
-
-    \b
-    Example:
-      pnyx measure amount labels.jsonl --topics questions.md --plot amount.svg
+    calibrated; per document it is DIRAS's Fig. 5.
     """
     from pnyx.display.plots import amount_plot
     from pnyx.formats import read_questions
     from pnyx.judging.measures.thresholds import measure_amount
     from pnyx.judging.verdicts import read_annotations
 
-    spec.check_plot()
     drawn = False
 
     def watched() -> Iterator[Verdict]:
         nonlocal drawn
-        for annotation in read_annotations(annotations, judge=spec.judge):
+        for annotation in read_annotations(results, judge=spec.by):
             drawn = drawn or annotation.extra.get("weight") not in (None, 1, 1.0)
             yield annotation
 
-    at = sorted(set(spec.at))
+    at = sorted(set(spec.at or _COUNTED_FROM))
     amounts = measure_amount(watched(), at)
     questions = () if spec.topics is None else read_questions(spec.topics, on_warning=warn)
     names = {question.id: question.text for question in questions}

@@ -255,6 +255,7 @@ def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
 
 ARGSME = format_of("argsme", with_options(_scan_argsme), _write)
 FORMATS = (
+    ARGSME,
     # Each paragraph of a point is a premise; pieces cut at links are rejoined.
     format_of(
         "debatewise", with_options(lambda source: _scan_debates(source, "debatewise", _paragraphs))

@@ -16,7 +16,6 @@ from pnyx.core.files import MAX_LINE_BYTES, atomic_text, clean_value, scan_lines
 from pnyx.core.records import Argument, Evidence
 from pnyx.formats.base import Options, Row, Scan, Writer, format_of, scanned
 from pnyx.formats.cells import python_literal
-from pnyx.formats.documents.dumps import parse_argsme
 from pnyx.formats.documents.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
 from pnyx.formats.documents.tsv import tsv_rows
 from pnyx.formats.fields import rename, unlike
@@ -184,6 +183,8 @@ def _parse(cells: Mapping[str, Any]) -> Evidence:
     if "premises" in row:
         row["premises"] = _premises(row["premises"])
         if any(isinstance(premise, dict) for premise in row["premises"]):
+            from pnyx.formats.documents.dumps import parse_argsme
+
             return parse_argsme({**row, **_context(row)})
     elif "premise" in row and "premises" not in cells:
         row["premises"] = [row.pop("premise")]

@@ -15,7 +15,6 @@ from pnyx.core.devices import device_status
 from pnyx.core.errors import InputError
 from pnyx.core.files import guarded, open_binary, read_head, read_json
 from pnyx.formats.base import scan_json_objects
-from pnyx.formats.documents.table_rows import open_table
 from pnyx.formats.rag.rag_cells import TEXT_KEYS
 from pnyx.formats.rag.rag_rows import (
     COLUMN_NAMES,
@@ -161,6 +160,8 @@ def _starts_with(path: Path, head: bytes) -> bool:
 
 
 def _table_rows(path: Path) -> Iterator[Placed]:
+    from pnyx.formats.documents.table_rows import open_table
+
     return ((row.location, row.cells) for row in open_table(path).rows)
 
 

@@ -1,6 +1,6 @@
 """RAG records, a question with its contexts and answer, from the rows of other tools.
 
-Columns are recognised by name; docs/reference/formats.md ("RAG rows") lists the names.
+Columns are recognised by name; docs/reference/formats/items.md ("RAG rows") lists the names.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from pnyx.core.errors import shorten
-from pnyx.core.records import Nugget
+from pnyx.core.nuggets import Nugget
 from pnyx.core.restricted_mode import hides_text, textless
 
 _NAMED = frozenset(

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.core.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference, md5_of
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.records import md5_of
 from pnyx.formats.base import check_depth
 from pnyx.formats.fields import Fields, a_list, within
 from pnyx.formats.reports.nugget_rows import (

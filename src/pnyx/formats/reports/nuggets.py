@@ -8,7 +8,7 @@ from typing import Any
 
 from pnyx.core.compression import plain_name
 from pnyx.core.errors import InputError, shorten
-from pnyx.core.records import NuggetBank
+from pnyx.core.nuggets import NuggetBank
 from pnyx.formats.base import (
     Format,
     Row,

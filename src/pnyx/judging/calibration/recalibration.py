@@ -1,4 +1,4 @@
-"""A judge whose probabilities are recalibrated with a curve from a `pnyx calibrate` file."""
+"""A judge whose probabilities are recalibrated with a curve from a `pnyx judge calibrate` file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Recalibration:
-    """The result of `pnyx calibrate` for one judge and task.
+    """The result of `pnyx judge calibrate` for one judge and task.
 
     Attributes:
         judge: the name of the judge whose probabilities it recalibrates.
@@ -260,7 +260,7 @@ class WithThreshold:
 
     def __init__(self, judge: Judge, threshold: float) -> None:
         if Support not in judge.kinds:
-            raise InputError(f"--threshold: {shorten(judge.name, 60)} gives no yes or no")
+            raise InputError(f"threshold: {shorten(judge.name, 60)} gives no yes or no")
         self.judge, self.threshold = judge, threshold
 
     @property

@@ -231,7 +231,7 @@ def _staged(answer: Answer, stage: str) -> Answer:
 
 
 def cascade_from(path: str | Path, cheap: Judge, strong: Judge) -> Cascade:
-    """Return the cascade that a file of `pnyx calibrate --error`, made for `cheap`, describes.
+    """Return the cascade of a file of `pnyx judge calibrate --error` that was made for `cheap`.
 
     Raises:
         InputError: the file is not a calibration of this judge, or has no thresholds.
@@ -239,6 +239,7 @@ def cascade_from(path: str | Path, cheap: Judge, strong: Judge) -> Cascade:
     calibration = read_calibration(path)
     if calibration.sure is None:
         raise InputError(
-            "holds no thresholds for a cascade (fit it with pnyx calibrate --error)", path=path
+            "holds no thresholds for a cascade (fit it with pnyx judge calibrate --error)",
+            path=path,
         )
     return Cascade(Recalibrated(cheap, calibration), strong, calibration.sure)

@@ -17,7 +17,7 @@ from pnyx.core.errors import InputError, shorten
 class Scale:
     """A rating scale: whole numbers, or true (1) and false (0)."""
 
-    name: str  # as in `--scale`; may be empty
+    name: str  # as in the setting `scale`; may be empty
     low: float
     high: float
     values_in_words: str

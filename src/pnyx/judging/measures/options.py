@@ -39,15 +39,15 @@ class ComparingSpec(BootstrapSpec, heading="Comparison"):
 class JudgedSpec(Spec):
     """The judge whose verdicts are measured."""
 
-    judge: Words | None = opt(None, "Judge to measure, if the file has several.", metavar="NAME")
+    by: Words | None = opt(None, "Judge to measure, if the results have several.", metavar="NAME")
 
 
-class TruthSpec(JudgedSpec, heading="Labels"):
+class TruthSpec(JudgedSpec, heading="Labels", rare="relevant_from unjudged"):
     """The labels that annotations are compared with."""
 
     labels: FileName | None = file_opt(None, "People's labels (JSONL), by id.", metavar="LABELS")
     qrels: FileName | None = file_opt(
-        None, "TREC or BEIR qrels, instead of --labels.", metavar="QRELS"
+        None, "rag, --thresholds: TREC or BEIR qrels, instead of --labels.", metavar="QRELS"
     )
     relevant_from: int = opt(1, "Lowest relevant grade of the qrels.", needs="qrels")
     unjudged: Literal["skip", "irrelevant"] = opt(

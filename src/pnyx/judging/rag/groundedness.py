@@ -12,7 +12,6 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from pnyx.formats.text.citations import cited_sentences
 from pnyx.judging.answers import Answer, Judged, Missing, Unscored
 from pnyx.judging.combining.votes import provenance_of
 from pnyx.judging.formats import JudgingFormat, Part
@@ -50,6 +49,8 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
     """Return each sentence, the documents it cites (or all), and the questions about it."""
     supports = []
     count = len(question.documents)
+    from pnyx.formats.text.citations import cited_sentences
+
     for number, (sentence, cited) in enumerate(cited_sentences(question.text), 1):
         numbers = [n for n in cited if 1 <= n <= count] or list(range(1, count + 1))
         questions = [

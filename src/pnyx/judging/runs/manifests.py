@@ -39,7 +39,7 @@ class _Record(Row):
 
 
 class ShareManifest(Row):
-    """The fields of a manifest that `pnyx results merge` reads."""
+    """The fields of a manifest that `pnyx files merge` reads."""
 
     format: Literal["pnyx-results", "pnyx-annotations"]
     shard: _ShareNumber

@@ -7,19 +7,18 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Question, judged_text
-from pnyx.formats import read_items, read_questions, read_run
-from pnyx.formats.perspectives import Questions, by_question, read_perspectives
-from pnyx.formats.runs.rankings import rankings_of
-from pnyx.formats.runs.run_ids import document_ids
 from pnyx.judging.documents import Documents, find_document, open_documents
 from pnyx.judging.perspectives import PASSAGE_WORDS, ask_perspectives
 from pnyx.judging.questions import Support
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.tasks import TASKS, question_of
+
+if TYPE_CHECKING:
+    from pnyx.formats.perspectives import Questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,7 @@ def pairs_of_items(path: str | Path) -> PairSource:
     Raises:
         InputError: the file is malformed, or has no items.
     """
+    from pnyx.formats import read_items
 
     def make() -> Iterator[Support]:
         return (question_of(row) for _, row in read_items(str(path), TASKS["relevance"].items))
@@ -147,6 +147,8 @@ def pairs_of_perspectives(
     words: int = PASSAGE_WORDS,
 ) -> PairSource:
     """Pair each question's first `depth` documents in TREC runs with its perspectives."""
+    from pnyx.formats.perspectives import by_question, read_perspectives
+
     views = by_question(read_perspectives(perspectives, gold=True))
     opened = open_documents(index)
     lacks = f"has no perspectives in {perspectives}"
@@ -189,6 +191,10 @@ def _first(
     run: str, index: Documents, depth: int, topics: Mapping[str, Any], lacks: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the topics of a run with their first documents, best first; unknown ones are errors."""
+    from pnyx.formats import read_run
+    from pnyx.formats.runs.rankings import rankings_of
+    from pnyx.formats.runs.run_ids import document_ids
+
     names = document_ids(run)
     for topic, documents in rankings_of(read_run(run)).by_topic.items():
         if topic not in topics:
@@ -213,6 +219,8 @@ def questions_by_id(topics: str | Path | Iterable[Question]) -> dict[str, Questi
     """Return questions, or those of a file, by id; InputError if an id occurs twice."""
     path: str | None = None
     if isinstance(topics, str | Path):
+        from pnyx.formats import read_questions
+
         path = str(topics)
         topics = read_questions(path)
     questions: dict[str, Question] = {}

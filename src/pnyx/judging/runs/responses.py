@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pnyx.core.errors import InputError, PluginError, shorten
 from pnyx.core.records import SIDES, Response, judged_text
-from pnyx.formats import find_format, read_responses
 from pnyx.judging.documents import Documents, find_document, open_documents
 from pnyx.judging.questions import Rating
 from pnyx.judging.rag.rag import dimensions_for
@@ -18,6 +17,8 @@ def holds_responses(path: str) -> bool:
     """Return whether a file has responses; False for standard input, which is read only once."""
     if path == "-" or not Path(path).is_file():
         return False
+    from pnyx.formats import find_format
+
     try:
         return find_format(path).kind == "responses"
     except (InputError, PluginError):
@@ -28,6 +29,8 @@ def items_of_responses(
     path: str, index: str | Path | None = None, topics: str | None = None
 ) -> list[Rating]:
     """Return an item for each response with references: its text, and theirs, in order."""
+    from pnyx.formats import read_responses
+
     opened = None if index is None else open_documents(index)
     questions = {} if topics is None else questions_by_id(topics)
     texts = {name: question.text for name, question in questions.items()}
@@ -41,6 +44,8 @@ def items_of_responses(
 
 def texts_of_responses(path: str) -> Iterator[dict[str, str]]:
     """Yield a rating item for each response with sentences: its text, topic and side."""
+    from pnyx.formats import read_responses
+
     any_sentences = False
     for response in read_responses(path):
         text = " ".join(" ".join(sentence.text.split()) for sentence in response.sentences)

@@ -20,7 +20,6 @@ from pnyx.core.errors import InputError, PnyxError, escaped
 from pnyx.core.files import atomic_text, json_line, read_json, read_jsonl, write_json, write_jsonl
 from pnyx.core.placement import placed_together, temporary_of
 from pnyx.core.restricted_mode import hides_text
-from pnyx.formats.documents.tables import require_parquet, write_parquet
 from pnyx.judging.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judging.base import Judge
 from pnyx.judging.questions import JudgeQuestion, Support
@@ -350,7 +349,7 @@ def apply_judge(
 def _check_name(path: Path, shard: Shard | None) -> None:
     if path.suffix == ".parquet" and shard is not None:
         raise InputError(
-            "a share is .jsonl or .jsonl.gz; pnyx results merge makes .parquet of them", path=path
+            "a share is .jsonl or .jsonl.gz; pnyx files merge makes .parquet of them", path=path
         )
     check_name(path)
 
@@ -360,6 +359,8 @@ def check_name(path: Path) -> None:
     if not path.name.endswith(SUFFIXES):
         raise InputError(f"expected a name that ends in one of {', '.join(SUFFIXES)}", path=path)
     if path.suffix == ".parquet":
+        from pnyx.formats.documents.tables import require_parquet
+
         require_parquet()  # now, not after everything is judged
 
 
@@ -400,6 +401,8 @@ def _refuse_other(
 def write_annotations(path: Path, rows: Callable[[], Iterator[dict[str, Any]]]) -> None:
     """Write a file of annotations in the format of its suffix."""
     if path.suffix == ".parquet":
+        from pnyx.formats.documents.tables import write_parquet
+
         write_parquet(path, rows, _TYPES)
     else:
         write_jsonl(path, rows())

@@ -72,7 +72,7 @@ class _Deferred:
 
 
 _SLOPE = 0.809
-"""From a difference of log-odds to the log-odds of a side (benchmarks/berds/sides.py)."""
+"""From a difference of log-odds to the log-odds of a side (lab/berds/sides.py)."""
 
 _SIDES_CARD = (
     "stance: the right one of two sides 0.81 [0.77, 0.85], AUROC 0.885 (432 arguments of the 56 "
@@ -115,8 +115,9 @@ class PackagedJudge:
         self._models = {name: self._model(name) for name in _PACKAGED if name in tasks or not tasks}
         if not self._models:
             raise InputError(
-                f"task {shorten(', '.join(tasks), 40)} needs a language model (--llm) or --labels: "
-                "the packaged judge answers yes/no questions and rates overall quality only"
+                f"task {shorten(', '.join(tasks), 40)} needs a language model or people's labels "
+                "(--judge): the packaged judge answers yes/no questions and rates overall quality "
+                "only"
             )
         self.kinds: frozenset[type] = frozenset().union(*(m.kinds for m in self._models.values()))
 

@@ -21,7 +21,7 @@ from pnyx.core.network import check_network
 from pnyx.models.local.process import fingerprint, model_files, packaged_weights
 
 PACKAGED = "local"
-"""Name of the base with the weights of `--llm local`."""
+"""Name of the base with the weights of the packaged model."""
 
 ELSEWHERE = "PNYX_STUDENT_BASE"
 """Environment variable: the location of a student's base on this machine."""

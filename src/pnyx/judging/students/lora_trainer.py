@@ -48,7 +48,7 @@ class LoraTrainer(Trainer):
     """Trains one adapter; the defaults are the paper's (Appendix F).
 
     Attributes:
-        base: `local` (the weights of `--llm local`), a GGUF file, a folder with safetensors, or
+        base: `local` (the packaged model), a GGUF file, a folder with safetensors, or
             `OWNER/MODEL` on the hub.
         reason: whether the student writes a reason first (CoT); pairs without one are left out.
         calibration: whether a score is the probability of the token Yes (`tok`) or the stated

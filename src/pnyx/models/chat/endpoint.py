@@ -311,7 +311,7 @@ class ChatEndpoint(Endpoint):
         name = refused_parameter(refused.body, request.fields) if request.fields else None
         if name is not None:
             raise ModelError(
-                f"{self.base_url} refuses the field {shorten(name, 40)!r} of --request "
+                f"{self.base_url} refuses the field {shorten(name, 40)!r} of --set request "
                 f"(HTTP {refused.status}): {self._sorter.safe(refused.body)}"
             )
 

@@ -62,7 +62,7 @@ def check_budget(budget_usd: float | None, model: str, price: Price | None) -> N
     if budget_usd is not None and price is None:
         raise InputError(
             f"--budget: the price of {shorten(model)!r} is not known; give it in a file with "
-            "--prices, or limit tokens instead"
+            "--set prices=FILE, or limit tokens instead"
         )
 
 

@@ -1,4 +1,4 @@
-"""The model that `--llm` names: an endpoint, several that share the requests, or a local one."""
+"""The model that a name opens: an endpoint, several that share the requests, or a local one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def endpoint_from(
     ledger: Ledger | None = None,
     fields: Mapping[str, Any] | None = None,
 ) -> ChatModel:
-    """Make a model from the value of `--llm`.
+    """Make a model from its name, as in `--llm` and `--judge`.
 
     Args:
         specs: `http://HOST:PORT/v1#MODEL` (or https) for any OpenAI-compatible server,
@@ -42,10 +42,10 @@ def endpoint_from(
     """
     names = [specs] if isinstance(specs, str) else list(dict.fromkeys(specs))
     if not names:
-        raise InputError(f"--llm: found nothing, expected {_FORMS}")
+        raise InputError(f"language model: found nothing, expected {_FORMS}")
     if len(names) == 1 and (names[0] == "local" or names[0].startswith("gguf:")):
         if fields:
-            raise InputError(f"--request: {shorten(names[0])} accepts no additional request fields")
+            raise InputError(f"--set request: {shorten(names[0])} accepts no other fields")
         from pnyx.models.local.model import open_local
 
         return open_local(names[0], retry=retry)
@@ -67,13 +67,14 @@ def _read_spec(spec: str) -> tuple[str, str, str | None]:
     key = read_key("PNYX_API_KEY")
     kind, _, rest = spec.partition(":")
     if spec == "local" or kind == "gguf":
-        raise InputError(f"--llm {shorten(spec)} answers alone, not together with other models")
+        raise InputError(f"{shorten(spec)} answers alone, not together with other models")
     if kind == "openai" and rest and rest == printable(rest):
         key = key or read_key("OPENAI_API_KEY")
         if key is None:
-            raise InputError(f"--llm {shorten(spec)} needs a key in PNYX_API_KEY or OPENAI_API_KEY")
+            raise InputError(f"{shorten(spec)} needs a key in PNYX_API_KEY or OPENAI_API_KEY")
         return OPENAI_URL, rest, key
     named = read_spec(spec)
     if named is None:
-        raise InputError(f"--llm: found {shorten(shown_address(spec))!r}, expected {_FORMS}")
+        excerpt = shorten(shown_address(spec))
+        raise InputError(f"language model: found {excerpt!r}, expected {_FORMS}")
     return *named, key

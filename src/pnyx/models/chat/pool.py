@@ -106,7 +106,7 @@ class EndpointPool:
         names = list(dict.fromkeys(endpoint.model for endpoint in endpoints))
         if len(names) != 1:
             listing = ", ".join(shorten(name, 40) for name in names) or "none"
-            raise InputError(f"--llm: several addresses must serve one model, found {listing}")
+            raise InputError(f"several addresses must serve one model, found {listing}")
         self.model = names[0]
         self.endpoints = tuple(endpoints)
         self.left_out: dict[str, str] = {}

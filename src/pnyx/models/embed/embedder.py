@@ -43,7 +43,7 @@ class Embedder(Protocol):
 
 
 def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) -> Embedder:
-    """Make an embedder from the value of `--embedder`; no request is sent yet.
+    """Make an embedder from the name of an embedder; no request is sent yet.
 
     Args:
         spec: None or `minilm-int8` for the packaged encoder; `http://HOST:PORT/v1#MODEL` (or https)
@@ -60,7 +60,7 @@ def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) 
     named = read_spec(spec)
     if named is None:
         excerpt = shorten(shown_address(spec))
-        raise InputError(f"--embedder: found {excerpt!r}, expected {_FORMS}")
+        raise InputError(f"embedder: found {excerpt!r}, expected {_FORMS}")
     from pnyx.models.embed.endpoint import EmbeddingEndpoint
 
     key = read_key("PNYX_API_KEY")

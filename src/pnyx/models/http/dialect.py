@@ -19,7 +19,7 @@ OWN_FIELDS = frozenset(
     "model messages stream stream_options response_format temperature seed logprobs top_logprobs"
     " max_tokens max_completion_tokens n".split()
 )
-"""Fields of a request that Pnyx sets, so that users cannot set them with `--request`."""
+"""Fields of a request that Pnyx sets, so that users cannot set them with the setting `request`."""
 
 _REFUSAL = re.compile(
     r"unsupported|not supported|n't support|not support|unknown|unrecogni[sz]ed|unexpected"

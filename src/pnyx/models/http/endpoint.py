@@ -99,16 +99,16 @@ class Endpoint:
         now, longest = time.monotonic(), self.retry.loading
         if self._loading_since is None:
             self._loading_since = self._loading_said = now
-            self._say_loading(f"waiting up to {longest:g} s (--wait)", outcome)
+            self._say_loading(f"waiting up to {longest:g} s (--set wait)", outcome)
         waited = now - self._loading_since
         if waited >= longest:
             raise ModelError(
                 f"{self.base_url} still loads its model after {longest:g} s: "
-                f"{outcome.failed.reason}; wait longer with --wait SECONDS"
+                f"{outcome.failed.reason}; wait longer with --set wait=SECONDS"
             )
         if now - self._loading_said >= _LOADING_SIGN:
             self._loading_said = now
-            self._say_loading(f"waited {waited:.0f} of {longest:g} s (--wait)", outcome)
+            self._say_loading(f"waited {waited:.0f} of {longest:g} s (--set wait)", outcome)
         wanted = outcome.retry_after or max(_LOADING_LEAST, waited * _LOADING_SHARE)
         return min(wanted, _LOADING_MOST, longest - waited)
 

@@ -45,7 +45,7 @@ _UNKNOWN = "it is not known how reliable this model's verdicts are until you mea
 
 
 def open_local(spec: str, *, retry: RetryPolicy | None = None) -> LocalModel:
-    """Open the model that `--llm local` or `--llm gguf:PATH` names; it is loaded later.
+    """Open the model that `local` or `gguf:PATH` names; it is loaded later.
 
     Args:
         spec: `local` for the packaged SmolLM2-135M-Instruct, or `gguf:` and the path of a GGUF file
@@ -63,7 +63,7 @@ def open_local(spec: str, *, retry: RetryPolicy | None = None) -> LocalModel:
         raise InputError(f"found {shorten(spec)!r}, expected local or gguf:PATH")
     if importlib.util.find_spec("xllamacpp") is None:
         weights = f" (besides its weights: {WEIGHTS_COMMAND})" if packaged else ""
-        raise MissingExtra(f"--llm {'local' if packaged else 'gguf:PATH'}{weights}", "local")
+        raise MissingExtra(f"{'local' if packaged else 'gguf:PATH'}{weights}", "local")
     path = packaged_weights() if packaged else Path(rest).expanduser()
     notice = _CHANCE if packaged else _UNKNOWN
     return LocalModel(path, notice=notice, context=_context(), retry=retry)

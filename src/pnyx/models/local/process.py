@@ -40,7 +40,7 @@ def packaged_weights() -> Path:
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for path in sorted(Path(folder).glob("*.gguf")):
             return path
-    raise InputError(f"--llm local: the packaged weights are not installed: {WEIGHTS_COMMAND}")
+    raise InputError(f"local: the packaged weights are not installed: {WEIGHTS_COMMAND}")
 
 
 def model_files(path: Path) -> list[Path]:

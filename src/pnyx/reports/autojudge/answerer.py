@@ -98,7 +98,7 @@ def _model(llm: Any, *, offline: bool) -> Answerer:
         say("warning: CACHE_DIR is not set; replies are kept in this user's store")
     store = None if llm.cache_dir is None else str(Path(llm.cache_dir) / _STORE)
     address = f"{llm.base_url.rstrip('/')}#{llm.model}"
-    return Answerer({"llm": (address,), "store": store, "offline": offline})
+    return Answerer({"judge": (address,), "store": store, "offline": offline})
 
 
 class _Done:

@@ -13,7 +13,8 @@ from pnyx.formats.reports.responses import parse_response
 if TYPE_CHECKING:
     from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
 
-    from pnyx.core.records import LeaderboardCell, NuggetBank
+    from pnyx.core.nuggets import NuggetBank
+    from pnyx.core.records import LeaderboardCell
     from pnyx.reports.measures.report_measures import Reports
 
 

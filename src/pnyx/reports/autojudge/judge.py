@@ -22,7 +22,8 @@ from pnyx.reports.autojudge.settings import Settings
 if TYPE_CHECKING:
     from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
 
-    from pnyx.core.records import LeaderboardCell, NuggetBank, Qrel
+    from pnyx.core.nuggets import NuggetBank
+    from pnyx.core.records import LeaderboardCell, Qrel
     from pnyx.formats.reports.judged_report import JudgedReport
     from pnyx.reports.autojudge.answerer import Answerer
     from pnyx.reports.measures.report_measures import Missing, Reports

@@ -10,7 +10,7 @@ from pnyx.reports.autojudge.answerer import say
 from pnyx.reports.autojudge.relevance import graded
 
 if TYPE_CHECKING:
-    from pnyx.core.records import NuggetBank
+    from pnyx.core.nuggets import NuggetBank
     from pnyx.reports.autojudge.answerer import Answerer
     from pnyx.reports.autojudge.material import Material
     from pnyx.reports.autojudge.settings import Settings

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.core.records import LeaderboardCell, NuggetBank, Qrel
+from pnyx.core.nuggets import NuggetBank
+from pnyx.core.records import LeaderboardCell, Qrel
 from pnyx.formats.reports.judged_report import JudgedReport
 from pnyx.reports.measures.registry import MAIN, report_measures
 from pnyx.reports.measures.report_measures import Reports

@@ -14,15 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.core.records import (
-    Evidence,
-    Nugget,
-    NuggetBank,
-    NuggetReference,
-    Question,
-    judged_text,
-    md5_of,
-)
+from pnyx.core.nuggets import Nugget, NuggetBank, NuggetReference
+from pnyx.core.records import Evidence, Question, judged_text, md5_of
 from pnyx.formats.text.words import clean, words_of
 from pnyx.judging.llm.concurrent import Progress
 from pnyx.judging.passages import read_sentences, tokens

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pnyx.core.records import Nugget, NuggetAnswer, NuggetReference, md5_of
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetReference
+from pnyx.core.records import md5_of
 from pnyx.formats.text.words import clean, words_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
-from pnyx.core.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 from pnyx.formats.text.segment import named_words
 from pnyx.formats.text.words import words_of
 from pnyx.judging.answers import Answer, Judged

@@ -13,7 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from pnyx.core.errors import shorten
-from pnyx.core.records import Evidence, Nugget, NuggetBank, Question, judged_text
+from pnyx.core.nuggets import Nugget, NuggetBank
+from pnyx.core.records import Evidence, Question, judged_text
 from pnyx.formats.text.segment import trim, word_weight
 from pnyx.judging.llm.concurrent import Progress, each
 from pnyx.judging.llm.prompts import load_prompt

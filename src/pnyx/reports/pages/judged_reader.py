@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pnyx.core.errors import InputError
 from pnyx.core.files import MAX_LINE_BYTES, clean_text, open_text
-from pnyx.core.records import NuggetBank
+from pnyx.core.nuggets import NuggetBank
 from pnyx.core.restricted_mode import hides_text
 from pnyx.formats.reports.judged_report import ANSWERED_ONLY, JudgedReport, JudgedSentence
 from pnyx.reports.measures.registry import SHOWN, measure_report

@@ -9,7 +9,8 @@ from typing import Any
 
 from pnyx.core.errors import InputError
 from pnyx.core.files import parse_json_object
-from pnyx.core.records import Document, NuggetBank
+from pnyx.core.nuggets import NuggetBank
+from pnyx.core.records import Document
 from pnyx.core.restricted_mode import hides_text
 from pnyx.formats import read_nugget_banks
 from pnyx.formats.reports.judged_report import ANSWERED_ONLY, JudgedReport, report_of_row

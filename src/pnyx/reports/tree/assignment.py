@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pnyx.core.errors import InputError, escaped
-from pnyx.core.records import Nugget, NuggetBank, Response
+from pnyx.core.nuggets import Nugget, NuggetBank
+from pnyx.core.records import Response
 from pnyx.core.restricted_mode import hides_text
 from pnyx.formats.reports.judged_report import JudgedAnswer, JudgedNugget, JudgedReport
 from pnyx.judging.answers import Answer, Judged

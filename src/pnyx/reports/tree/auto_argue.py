@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.core.records import Document, Node, NuggetBank
+from pnyx.core.nuggets import NuggetBank
+from pnyx.core.records import Document, Node
 from pnyx.formats.reports.judged_report import (
     ANSWERED_ONLY,
     JudgedAnswer,

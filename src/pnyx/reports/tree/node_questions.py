@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from pnyx.core.records import Nugget
+from pnyx.core.nuggets import Nugget
 from pnyx.judging.questions import Support
 
 NUGGET, SUPPORT, NEGATIVE = "nugget", "support", "negative"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pnyx.core.errors import shorten
-from pnyx.core.records import Evidence, Nugget, NuggetBank, Response, judged_text
+from pnyx.core.nuggets import Nugget, NuggetBank
+from pnyx.core.records import Evidence, Response, judged_text
 from pnyx.formats.reports.judged_report import (
     COLLECTION,
     RULE,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pnyx.core.records import Node, NuggetBank
+from pnyx.core.nuggets import NuggetBank
+from pnyx.core.records import Node
 from pnyx.formats.reports.judged_report import (
     COLLECTION,
     RULE,

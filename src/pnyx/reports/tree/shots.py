@@ -9,8 +9,8 @@ from typing import Any
 
 from pnyx.core.errors import InputError
 from pnyx.formats.base import Options, scanned, strict
+from pnyx.formats.format_table import FORMATS
 from pnyx.formats.label_words import LABEL_WORDS, PARTLY
-from pnyx.formats.recognition import FORMATS
 from pnyx.formats.text.segment import trim
 from pnyx.judging.base import Emit, Judge
 from pnyx.judging.questions import Shot, Support

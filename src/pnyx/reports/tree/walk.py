@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
+from pnyx.core.nuggets import NuggetBank
 from pnyx.core.progress import showing
-from pnyx.core.records import Evidence, NuggetBank, Response
+from pnyx.core.records import Evidence, Response
 from pnyx.formats.reports.judged_report import JudgedReport
 from pnyx.judging.answers import Answer
 from pnyx.judging.base import Judge, ask

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from pnyx.core.records import NuggetAnswer
+from pnyx.core.nuggets import NuggetAnswer
 from pnyx.judging.passages import tokens
 
 ANSWER_RULE = (

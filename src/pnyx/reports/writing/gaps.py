@@ -16,7 +16,7 @@ from pnyx.reports.writing.candidates import Gathered
 
 _HELPS: Final = 0.2
 """Minimum probability, by the packaged judge of relevance, that a document helps to answer a part.
-Chosen with the rest of the rule on benchmarks/reports/parts.tsv, `dev`."""
+Chosen with the rest of the rule on lab/reports/parts.tsv, `dev`."""
 
 _SHARE: Final = 0.25
 """Maximum share of a report's limit for statements on parts without evidence."""

@@ -40,13 +40,8 @@ def scan(
     hashes, slots, letters, ends = tables
     numbers, counts = results
     mask = np.uint64(len(slots) - 1)
-    position, word_count, written, documents, before = (
-        state[0],
-        state[1],
-        state[2],
-        state[3],
-        state[4],
-    )
+    position, word_count, written = state[0], state[1], state[2]
+    documents, before = state[3], state[4]
     done = True
     while done and documents < len(stops):
         size = stops[documents]
@@ -88,13 +83,8 @@ def scan(
             counts[documents] = written - before
             documents += 1
             before = written
-    state[0], state[1], state[2], state[3], state[4] = (
-        position,
-        word_count,
-        written,
-        documents,
-        before,
-    )
+    state[0], state[1], state[2] = position, word_count, written
+    state[3], state[4] = documents, before
     return done
 
 

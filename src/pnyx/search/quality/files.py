@@ -1,7 +1,7 @@
 """A user's quality model on disk: a folder that contains nothing executable.
 
 quality.json (with the figures), weights.safetensors, card.md and, for the Touché paper's model,
-words.json; `tools/own_quality.py` of the repository trains and writes it.
+words.json; `lab/training/own_quality.py` of the repository trains and writes it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class PaperModel:
 
 
 def read_quality_model(folder: str | Path) -> QualityModel | PaperModel:
-    """Read a model that `tools/own_quality.py` wrote; without executing anything in its folder.
+    """Read a model that `lab/training/own_quality.py` wrote, without executing anything.
 
     Raises InputError for another folder, a newer version, or a file that is missing or damaged.
     """

@@ -53,7 +53,7 @@ def choose_scoring(
         return ScoringChoice(lexical, f"{without}: {EMBED_FIRST}")
     if vectors.made_by != embedder:
         made_by = shorten(vectors.made_by, 60)
-        return ScoringChoice(lexical, f"they are by {made_by}: name it with --embedder")
+        return ScoringChoice(lexical, f"they are by {made_by}: name it with --set embedder=SPEC")
     return ScoringChoice(replace(requested, model="hybrid"))
 
 

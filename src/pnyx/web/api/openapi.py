@@ -11,7 +11,8 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pnyx._version import __version__
 from pnyx.cases.options import ArgueSpec
 from pnyx.core.spec import Opt, Spec
-from pnyx.judging.options import AskingSpec, CombiningSpec, FormatSpec
+from pnyx.judging.format_options import FormatSpec
+from pnyx.judging.options import AskingSpec, CombiningSpec
 from pnyx.search.options import SearchSpec
 from pnyx.web.ask.choices import (
     JUDGE_FIELDS,

@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from pnyx.core.errors import MissingExtra
 from pnyx.web.api.routes import api_routes
 from pnyx.web.application import build_app
 from pnyx.web.ask.pages import routes
@@ -32,10 +31,7 @@ def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> 
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
-    try:
-        answered = [*api_routes(service), *routes(service)]
-    except ImportError as error:
-        raise MissingExtra("serving pages", "serve") from error
+    answered = [*api_routes(service), *routes(service)]
     site = Site(service.name, nav=(("Ask", ()),), scripts=("htmx.min.js", "asking.js"))
     state = (lambda: "ok" if service.ready else "warming") if warm else None
     return build_app(answered, site, token=token, lifespan=running, state=state)

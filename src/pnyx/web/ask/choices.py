@@ -13,14 +13,8 @@ from typing import Any, Final, TypeVar
 from pnyx.cases.options import ArgueSpec
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.spec import Opt, Spec, opts_of
-from pnyx.judging.options import (
-    AskingSpec,
-    CombiningSpec,
-    FormatSpec,
-    JudgeSpec,
-    ModelSpec,
-    SpendingSpec,
-)
+from pnyx.judging.format_options import FormatSpec
+from pnyx.judging.options import AskingSpec, CombiningSpec, JudgeSpec, ModelSpec, SpendingSpec
 from pnyx.search.options import SearchSpec
 
 S = TypeVar("S", bound=Spec)
@@ -128,6 +122,8 @@ def judge_choices(server: ModelSpec, row: Mapping[str, Any]) -> tuple[JudgeSpec,
             raise InputError(f"{shorten(name, 40)!r} is not an option that a request may choose")
     names = {field.name for spec in (ModelSpec, SpendingSpec) for field, _ in opts_of(spec)}
     model_row = {name: value for name, value in server.row().items() if name in names}
+    if "llm" in model_row:
+        model_row["judge"] = model_row.pop("llm")
     return (
         chosen(JudgeSpec.from_row(model_row), {k: v for k, v in row.items() if k not in formats}),
         chosen(FormatSpec(), {k: v for k, v in row.items() if k in formats}),

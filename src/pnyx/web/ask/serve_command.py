@@ -50,7 +50,7 @@ def command(
     Example:
       pnyx serve --open
       pnyx serve ~/Documents/debates --open --words-only
-      pnyx serve my.index --llm local --budget-tokens 100000
+      pnyx serve my.index --llm local --set budget-tokens=100000
       PNYX_TOKEN=$(openssl rand -hex 16) pnyx serve my.index --host 0.0.0.0
       curl 'http://127.0.0.1:8321/v1/search?q=Should+voting+be+compulsory%3F&k=3'
       pnyx serve my.index --mcp

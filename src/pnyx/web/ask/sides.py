@@ -53,8 +53,8 @@ class Standings:
         return standing
 
     def _tell(self, text: str, k: int) -> Standing:
-        from pnyx.cases.argument import placing_of
         from pnyx.cases.passage_sides import RANKED
+        from pnyx.cases.side_assignment import placing_of
 
         started = time.monotonic()
         question = Question(question_id(text), text)

@@ -13,6 +13,7 @@ from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.options import print_result, refuse_same_file, say
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.rooms import RoomCommands
 from pnyx.web.ask.options import ServerSpec
 from pnyx.web.label.options import LabellingSpec
 
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from pnyx.judging.verdicts import Verdict
 
 
-@verb("label", resumes=True)
+@verb("label", resumes=True, words=RoomCommands("label"), gone={"--judge": "use --by NAME"})
 @click.argument("task")
 @click.argument("items")
 def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_json: bool) -> int:
     """Let people answer the questions of TASK about ITEMS, in a browser.
 
     TASK is one of pnyx judge; ITEMS are the same files. Every answer is on the disk before the
-    next item is shown. LABELS has a line for each answer, for pnyx judge --labels, pnyx measure
-    and pnyx check. Preferences are shown in an order drawn for each item and annotator.
+    next item is shown. LABELS has a line for each answer, for pnyx judge --judge LABELS, pnyx
+    measure and pnyx check. Preferences are shown in an order drawn for each item and annotator.
     The organiser's page shows agreement and has disputes decided (annotator adjudicated).
 
     \b
@@ -139,7 +140,7 @@ def _suggested(
 
     verdicts = {
         verdict.key: verdict
-        for verdict in of_one_judge(read_verdicts(spec.suggest), spec.judge, spec.suggest)
+        for verdict in of_one_judge(read_verdicts(spec.suggest), spec.by, spec.suggest)
         if verdict.task == questions[0].task
     }
     if not any((q.id, name) in verdicts for q in questions for name in q.cells):

@@ -8,7 +8,7 @@ from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.formats.text_types import FileName, Words
 
 
-class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge dimensions"):
+class LabellingSpec(Spec, heading="Labelling", rare="seed scale by dimensions"):
     """Who answers which items, and where the labels go."""
 
     out: FileName = out_opt(
@@ -37,7 +37,7 @@ class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge dimensions
         "A judge's answers, shown only after the annotator's own.",
         metavar="ANSWERS",
     )
-    judge: Words | None = opt(
+    by: Words | None = opt(
         None, "Judge whose answers are shown, if there are several.",
         metavar="NAME", needs="suggest",
     )  # fmt: skip

@@ -30,7 +30,7 @@ _MEASURES: Final = {
 
 
 def document_sections(document: Row) -> list[FigureSection]:
-    """Return the sections for a file of `pnyx measure` or `pnyx calibrate`."""
+    """Return the sections for a file of `pnyx measure` or `pnyx judge calibrate`."""
     if "thresholds" in document:
         return [_thresholds(document)]
     if document.get("format") == "pnyx-calibration":

@@ -168,7 +168,7 @@ CALIBRATION: Final = DocumentPage(
     FigureEntry(
         "Calibration",
         "Do probabilities mean what they say?",
-        "pnyx measure support, pnyx calibrate, with --json",
+        "pnyx measure, pnyx judge calibrate, with --json",
     ),
     "Do probabilities mean what they say, and do judge and people agree?",
     "Sources",

@@ -14,7 +14,7 @@ _BY_FORMAT: Final = {
     "pnyx-annotations": ("the manifest of annotations", "give the file that it is next to"),
     "pnyx-formats": ("the summary of pnyx audit formats", "give its folder, which has the trials"),
     "pnyx-results": ("the manifest of a run", "give the folder of the run"),
-    "pnyx-sample": ("the record of pnyx sample", "give its folder"),
+    "pnyx-sample": ("the record of pnyx label sample", "give its folder"),
 }
 """`format` of a document -> what it is, and what to give instead."""
 
@@ -22,12 +22,12 @@ _BY_FIELDS: Final = (
     ("sources runs topics scored asked", "what pnyx view --json prints", LISTED),
     ("check judges decision", "what pnyx check writes", "pnyx check --html writes its page"),
     ("card margin worse figures", "what pnyx audit check prints", "give the cards"),
-    ("measure options best cross_validation", "what pnyx tune prints", LISTED),
+    ("measure options best cross_validation", "what pnyx search tune prints", LISTED),
     ("dependencies environment will_use", "what pnyx doctor prints", LISTED),
-    ("record same files", "what pnyx repeat prints", LISTED),
-    ("file format ok faults", "what pnyx validate prints", LISTED),
+    ("record same files", "what pnyx files repeat prints", LISTED),
+    ("file format ok faults", "what pnyx files validate prints", LISTED),
     ("models questions", "a plan (--plan)", LISTED),
-    ("prompt prompt_hash messages", "what pnyx prompt show prints", LISTED),
+    ("prompt prompt_hash messages", "what pnyx prompt prints", LISTED),
     ("out banks nuggets", "what pnyx nuggets create prints", _OUT),
     ("out given left apart", "what pnyx nuggets merge prints", _OUT),
     ("index reports", "what pnyx report prints", _OUT),

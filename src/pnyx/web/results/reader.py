@@ -14,8 +14,8 @@ from pnyx.core.records import SIDES
 from pnyx.core.restricted_mode import hides_text
 from pnyx.core.rooms import ReaderDoor, load, named
 from pnyx.formats.base import MAX_DEPTH, check_depth, located
+from pnyx.formats.format_table import FORMATS
 from pnyx.formats.label_words import LABEL_WORDS
-from pnyx.formats.recognition import FORMATS
 from pnyx.formats.reports.responses import parse_response
 from pnyx.judging.runs.engine import rows_in
 from pnyx.web.results.builder import SEARCHED, Builder

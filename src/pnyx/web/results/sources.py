@@ -12,7 +12,8 @@ from pnyx.core.compression import plain_name
 from pnyx.core.errors import InputError, escaped
 from pnyx.core.files import read_json
 from pnyx.core.rooms import ReaderDoor, load, named
-from pnyx.formats.recognition import FORMATS, sniff
+from pnyx.formats.format_table import FORMATS
+from pnyx.formats.recognition import sniff
 from pnyx.judging.answers import ANSWERS, MANIFEST
 from pnyx.judging.runs.engine import partial_of
 from pnyx.web.results.other_documents import LISTED, other_document, unknown_file

@@ -73,7 +73,7 @@ def debates(pages: tuple[str, ...], spec: DebatesSpec, as_json: bool) -> int:
     as many documents of other topics are not. Topics are split, and none share a document.
 
     Without --fetch a document is a source's title. With it, each source is fetched, web pages
-    and PDF files, with the limits of pnyx corpus web; with --search, one without a link, or with a
+    and PDF files, with the limits of pnyx files web; with --search, one without a link, or with a
     dead one, is searched for by its title. Each such search is one query.
 
     \b

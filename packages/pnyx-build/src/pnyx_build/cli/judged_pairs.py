@@ -59,7 +59,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
       pnyx build pairs bench/train_qrels.csv --topics bench/train_queries.csv \\
         --documents bench/documents.jsonl --out items.jsonl --labels labels.jsonl
       pnyx judge relevance items.jsonl --out judged
-      pnyx measure relevance judged --labels labels.jsonl
+      pnyx measure judged --labels labels.jsonl
     """
     from pnyx.core.files import atomic_text
     from pnyx.core.placement import placed_together

@@ -11,8 +11,9 @@ from pnyx.core.files import atomic_text
 from pnyx.core.records import STANCES, Perspective, Question
 from pnyx.formats.base import Options, Row, encode, strict
 from pnyx.formats.fields import Fields
+from pnyx.formats.format_table import FORMATS
 from pnyx.formats.perspectives import read_perspectives
-from pnyx.formats.recognition import FORMATS, sniff
+from pnyx.formats.recognition import sniff
 from pnyx.formats.text.words import clean
 from pnyx_build.drafts.markdown import DRAFTS, write_drafts_markdown
 

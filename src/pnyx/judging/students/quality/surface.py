@@ -2,7 +2,7 @@
 
 Words and word pairs are hashed, which keeps the text of the labelled data out of the packaged
 weights. The model is described in docs/explain/model-cards/quality.md: it prefers longer arguments.
-If the features change, train a new model (`tools/train_quality.py`) and increase `VERSION`.
+If the features change, train a new model (`lab/training/train_quality.py`) and increase `VERSION`.
 """
 
 from __future__ import annotations

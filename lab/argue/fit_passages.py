@@ -1,0 +1,326 @@
+"""Fit how likely a passage argues a side of a question (`pnyx.cases.passage_sides`).
+
+    PNYX_DATA=DATA python lab/argue/fit_passages.py --work FOLDER [--out FILE]
+
+Material: the first 30 passages for each question of the development folders, and of the development
+debates by their titles and in people's own words; both kinds of collection count alike. How likely
+a side is in the documents at all is fitted on the same rankings, with each side taken away in turn.
+FOLDER keeps indexes and what the network says of each passage. Prints figures by folders and
+debates left out in turn, also for least probabilities to choose from, then writes the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from folder_sources import Folder, paragraph_of, read_folders, write_files
+from folders import SOURCES, source_of
+from numpy.typing import NDArray
+from pages import collections, indexed, reworded
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+import pnyx
+from pnyx.cases.passage_sides import (
+    PassageSides,
+    chances_of,
+    features_of,
+    network_digest,
+    side_inputs,
+)
+from pnyx.cases.plan import Plan
+from pnyx.cases.retrieved_documents import retrieve
+from pnyx.core.records import Evidence, Question
+from pnyx.formats.text.segment import split_sentences
+from pnyx.models.embed.embedder import embedder_from
+from pnyx.search.open_search import open_searcher
+from pnyx.search.options import SearchSpec
+from pnyx.search.pipeline import Searcher
+from pnyx.search.plan import Scoring, SearchPlan
+
+DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
+OUT = Path("src/pnyx/cases/weights/passages.json")
+CARD = (
+    "whether a passage argues yes or no on a question; fitted on 3 development folders and the "
+    "development debates of lab/argue (docs/lab/argue-folders.md)"
+)
+RIDGE = 1e-3
+"""Penalty of the squared weights, on standardised inputs."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The passages of a question, what the network says of them, and whether they argue."""
+
+    kind: str  # folders, titles or own words
+    group: str  # folder or debate
+    question: str
+    classes: Floats  # log-probabilities [passages, 2 statements, 3 classes]
+    cosines: Floats
+    stances: NDArray[np.str_]  # yes, no, mixed, none, other
+
+    def inputs(self) -> Floats:
+        """Return the features [passages, 2 sides, features]."""
+        return features_of(self.classes, self.cosines)
+
+    def without(self, stance: str) -> Ranking:
+        """Return the ranking without the passages that argue one side."""
+        left = ~np.isin(self.stances, (stance, "mixed"))
+        return Ranking(
+            self.kind, self.group, self.question, self.classes[left], self.cosines[left],
+            self.stances[left],
+        )  # fmt: skip
+
+
+def folder_stance(document: Evidence, folder: Folder, question: object) -> str:
+    """Return what a passage of a folder argues, by its labelled paragraphs."""
+    blocks = source_of(document.id, folder)
+    read = (paragraph_of(sentence, blocks) for sentence in split_sentences(document.text))
+    stances = {block.stance(question) for block in read if block is not None}  # type: ignore[arg-type]
+    sides = stances & {"yes", "no", "mixed"}
+    if len(sides) > 1:
+        return "mixed"
+    return next(iter(sides), "none" if "none" in stances else "other")
+
+
+def of_folders(work: Path) -> Iterator[Ranking]:
+    """Yield the rankings of the development folders."""
+    for folder in read_folders(SOURCES / "development"):
+        files, index = work / "files" / folder.name, work / "indexes" / folder.name
+        if not files.exists():
+            write_files(folder, files)
+        index.parent.mkdir(parents=True, exist_ok=True)
+        collection = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
+        searcher = open_searcher(collection.index, SearchSpec(), None, None, print)
+        for one in folder.questions:
+            asked = Question(one.id, one.text)
+            documents = retrieve(searcher, asked, Plan()).documents
+            stances = np.array([folder_stance(d, folder, one) for d in documents])
+            yield ranking("folders", folder.name, asked, searcher, documents, stances)
+
+
+def of_debates(work: Path) -> Iterator[Ranking]:
+    """Yield the rankings of the development debates, by titles and in own words."""
+    found, embedder = collections(DATA), embedder_from()
+    titles = [("titles", c, one) for c in found.values() for one in c.asked]
+    reworded(found)
+    own = [("own words", c, one) for c in found.values() for one in c.asked]
+    names = {1: "yes", -1: "no", None: "other"}
+    for kind, collection, one in (*titles, *own):
+        if one.part != "development":
+            continue
+        index = indexed(collection, work, embedder)
+        plan = SearchPlan(scoring=Scoring("hybrid"))
+        searcher = Searcher(index, plan, embedder=embedder)
+        documents = retrieve(searcher, one.question, Plan()).documents
+        stances = np.array([names[collection.side(one, d.id)] for d in documents])
+        group = re.sub(r" [+-]$", "", one.question.id)
+        yield ranking(kind, group, one.question, searcher, documents, stances)
+
+
+def ranking(
+    kind: str,
+    group: str,
+    question: Question,
+    searcher: Searcher,
+    documents: Sequence[Evidence],
+    stances: NDArray[np.str_],
+) -> Ranking:
+    """Return a ranking, read by the packaged network."""
+    classes, cosines = PassageSides(searcher.engine, searcher.embedder).read(question, documents)
+    return Ranking(kind, group, question.id, classes, cosines, stances)
+
+
+def store(rankings: Sequence[Ranking], folder: Path) -> None:
+    """Write rankings, a file each."""
+    part = folder.with_suffix(".part")
+    part.mkdir(exist_ok=True)
+    for number, one in enumerate(rankings):
+        np.savez(part / f"{number:04}.npz", **vars(one))
+    part.rename(folder)
+
+
+def stored_rankings(folder: Path) -> list[Ranking]:
+    """Return what `store` wrote."""
+    return [
+        Ranking(**{name: value if value.ndim else str(value) for name, value in stored.items()})
+        for path in sorted(folder.glob("*.npz"))
+        for stored in [np.load(path)]  # without pickles
+    ]
+
+
+# Fitting -----------------------------------------------------------------------------------------
+
+
+def fitted(rankings: Sequence[Ranking]) -> tuple[Floats, float]:
+    """Return weights and bias of the multinomial regression; each kind of collection weighs 1."""
+    kinds = [one.kind == "folders" for one in rankings]
+    share = {kind: 1.0 / max(1, kinds.count(kind)) for kind in (True, False)}
+    x = np.concatenate([one.inputs() for one in rankings])
+    stances = np.concatenate([one.stances for one in rankings])
+    weight = np.concatenate(
+        [np.full(len(one.stances), share[kind]) for one, kind in zip(rankings, kinds, strict=True)]
+    )
+    kept = stances != "mixed"
+    x, stances, weight = x[kept], stances[kept], weight[kept] / weight[kept].sum()
+    target = np.where(stances == "yes", 0, np.where(stances == "no", 1, 2))
+    middle, spread = x.mean((0, 1)), x.std((0, 1)) + 1e-9
+    z, rows = (x - middle) / spread, np.arange(len(x))
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        odds = z @ parameters[:-1] + parameters[-1]
+        every = np.concatenate([odds, np.zeros((len(odds), 1))], axis=1)
+        total = np.logaddexp.reduce(every, axis=1)
+        gradient = np.exp(every - total[:, None])
+        gradient[rows, target] -= 1.0
+        gradient = gradient[:, :2] * weight[:, None]
+        value = weight @ (total - every[rows, target]) + RIDGE * parameters[:-1] @ parameters[:-1]
+        own = np.einsum("ij,ijk->k", gradient, z) + 2 * RIDGE * parameters[:-1]
+        return float(value), np.concatenate([own, [gradient.sum()]])
+
+    found = minimize(loss, np.zeros(z.shape[-1] + 1), jac=True).x
+    weights = found[:-1] / spread
+    return weights, float(found[-1] - weights @ middle)
+
+
+def side_rows(rankings: Sequence[Ranking], by: tuple[Floats, float]) -> tuple[Floats, Floats]:
+    """Return inputs and labels of sides: those that are there, and each one taken away."""
+    rows, labels = [], []
+    for one in rankings:
+        for place, side in enumerate(("yes", "no")):
+            if side in one.stances:
+                rows.append(side_inputs(chances_of(one.inputs() @ by[0] + by[1])[:, place]))
+                labels.append(1.0)
+            left = one.without(side)
+            if len(left.stances):
+                rows.append(side_inputs(chances_of(left.inputs() @ by[0] + by[1])[:, place]))
+                labels.append(0.0)
+    return np.array(rows), np.array(labels)
+
+
+def side_fit(rankings: Sequence[Ranking], by: tuple[Floats, float]) -> LogisticRegression:
+    """Return how likely a side is there, by the probabilities of its passages."""
+    kinds = [one.kind == "folders" for one in rankings]
+    rows, labels, weights = [], [], []
+    for kind in (True, False):
+        of = [one for one, own in zip(rankings, kinds, strict=True) if own == kind]
+        if of:
+            x, y = side_rows(of, by)
+            rows.append(x)
+            labels.append(y)
+            weights.append(np.full(len(y), 1000.0 / len(y)))
+    return LogisticRegression().fit(
+        np.concatenate(rows), np.concatenate(labels), np.concatenate(weights)
+    )
+
+
+# Figures -----------------------------------------------------------------------------------------
+
+
+def replay(
+    rankings: Sequence[Ranking], chances: Sequence[Floats], least: float, most: int = 4
+) -> str:
+    """Return what would be cited with a least probability, at most so many passages a side."""
+    names = ("right", "wrong", "mixed", "none", "other")
+    counts, both, possible = dict.fromkeys(names, 0), 0, 0
+    for one, p in zip(rankings, chances, strict=True):
+        rights = [False, False]
+        for place, (side, opposite) in enumerate((("yes", "no"), ("no", "yes"))):
+            likely = p[:, place] >= np.maximum(least, p[:, 1 - place])
+            for i in [i for i in np.argsort(-p[:, place]) if likely[i]][:most]:
+                said = one.stances[i]
+                name = {side: "right", opposite: "wrong"}.get(said, str(said))
+                counts[name] += 1
+                rights[place] |= name == "right"
+        if {"yes", "no"} <= set(one.stances):
+            possible, both = possible + 1, both + all(rights)
+    total = max(1, sum(counts.values()))
+    shares = "  ".join(f"{name} {count / total:.2f}" for name, count in counts.items())
+    cited, rightly = sum(counts.values()) / len(rankings), both / max(1, possible)
+    return f"from {least:.1f}: {cited:.1f} cited, {shares}, both rightly {rightly:.2f}"
+
+
+def report(rankings: Sequence[Ranking]) -> None:
+    """Print figures of each kind, every folder and debate judged by a fit without it."""
+    predicted: dict[int, Floats] = {}
+    sides: dict[str, tuple[list[float], list[float]]] = {}
+    groups = sorted({one.group for one in rankings})
+    folders = {one.group for one in rankings if one.kind == "folders"}
+    debates = [group for group in groups if group not in folders]
+    parts = [{group} for group in sorted(folders)] + [set(debates[i::5]) for i in range(5)]
+    for held in parts:
+        left = [one for one in rankings if one.group not in held]
+        by = fitted(left)
+        exists = side_fit(left, by)
+        for i, one in enumerate(rankings):
+            if one.group in held:
+                predicted[i] = chances_of(one.inputs() @ by[0] + by[1])
+                x, y = side_rows([one], by)
+                if len(y):
+                    known = sides.setdefault(one.kind, ([], []))
+                    known[0].extend(exists.predict_proba(x)[:, 1])
+                    known[1].extend(y)
+    for kind in dict.fromkeys(one.kind for one in rankings):
+        of = [i for i, one in enumerate(rankings) if one.kind == kind]
+        own, chances = [rankings[i] for i in of], [predicted[i] for i in of]
+        stances, p = np.concatenate([one.stances for one in own]), np.concatenate(chances)
+        sided = (stances == "yes") | (stances == "no")
+        argues = roc_auc_score(sided[stances != "mixed"], p.sum(1)[stances != "mixed"])
+        side = roc_auc_score(stances[sided] == "yes", p[sided, 0] - p[sided, 1])
+        print(f"{kind} ({len(own)}): argues {argues:.3f}, side {side:.3f}")
+        worth, right = p.max(1), np.where(p[:, 0] >= p[:, 1], stances == "yes", stances == "no")
+        for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+            bin_ = (worth >= low) & (worth < low + 0.2)
+            if bin_.any():
+                print(f"  worth {low:.1f}: {bin_.sum()}, stated {worth[bin_].mean():.2f}, "
+                      f"right {right[bin_].mean():.2f}")  # fmt: skip
+        for least in (0.0, 0.2, 0.3, 0.4, 0.5, 0.6):
+            print("  " + replay(own, chances, least))
+        likely, there = map(np.array, sides[kind])
+        brier = np.mean((likely - there) ** 2)
+        held, absent = likely[there == 1], likely[there == 0]
+        print(f"  side there: AUROC {roc_auc_score(there, likely):.3f}, Brier {brier:.3f}")
+        for least in (0.3, 0.5, 0.7):
+            print(f"    from {least}: {np.mean(held >= least):.2f} of sides that are there, "
+                  f"{np.mean(absent >= least):.2f} of those that are not")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    stored = options.work / "rankings"
+    if not stored.exists():
+        options.work.mkdir(parents=True, exist_ok=True)
+        store([*of_folders(options.work / "folders"), *of_debates(options.work)], stored)
+    rankings = stored_rankings(stored)
+    report(rankings)
+    weights, bias = fitted(rankings)
+    exists = side_fit(rankings, (weights, bias))
+    made = {
+        "card": CARD,
+        "network": network_digest(),
+        "weights": np.round(weights, 6).tolist(),
+        "bias": round(bias, 6),
+        "side": {
+            "weights": np.round(exists.coef_[0], 6).tolist(),
+            "bias": round(float(exists.intercept_[0]), 6),
+        },
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""The main job on folders of ordinary files, no labels and no language model.
+
+    python lab/argue/folders.py --work FOLDER --write docs/lab/argue-folders.md
+    ... --part development     # what choices are made on; the test folders are the default
+
+Each folder of `lab/argue/folders/PART` is rendered (Markdown, PDF, Word, web pages, ...),
+indexed as `pnyx serve` does, and asked its questions. Each cited sentence is looked up in the
+labelled paragraph that it is from. FOLDER keeps the rendered files, the indexes and what each
+question gave; remove FOLDER/cases-* after a change of the code.
+
+Next to the product stand two baselines: the likeliest passages of each side among the first 30,
+whatever their probability, and the first 8 of the ranking, each for its likelier side.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from folder_sources import Block, Folder, Question, paragraph_of, read_folders, write_files
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
+
+from common import Report, arguments
+
+import pnyx
+from pnyx.cases.case import Case
+
+SOURCES = Path(__file__).with_name("folders")
+DRAWS = 2000
+SIDES = {"pro": "yes", "con": "no"}
+VARIANTS: Mapping[str, dict[str, Any]] = {
+    "Pnyx": {},
+    "the likeliest of each side": {"certainty": 0.0},
+    "the first 8 of the ranking": {"certainty": 0.0, "retrieve": 8},
+}
+OPPOSITE = {"yes": "no", "no": "yes"}
+
+Row = dict[str, Any]
+
+
+def source_of(doc_id: str, folder: Folder) -> tuple[Block, ...]:
+    """Return the paragraphs of the file that a document or passage is from."""
+    paths = [
+        file for file in folder.files if doc_id == file.path or doc_id.startswith(f"{file.path}#")
+    ]
+    return max(paths, key=lambda file: len(file.path)).paragraphs if paths else ()
+
+
+def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, float]) -> Row:
+    """Return what one question gave: of each cited sentence its side, role and what it says."""
+    sentences = []
+    for side in case.sides:
+        for sentence in side.response.sentences:
+            cited = [citation.doc_id for citation in sentence.citations]
+            block = next(
+                filter(None, (paragraph_of(sentence.text, source_of(d, folder)) for d in cited)),
+                None,
+            )
+            stance = None if block is None else block.stance(question)
+            reason = block is not None and any(
+                paragraph_of(sentence.text, [Block(one)]) for one in block.reasons
+            )
+            sentences.append(
+                {
+                    "side": SIDES[side.side],
+                    "head": sentence.extra.get("role") == "conclusion",
+                    "stance": stance,
+                    "reason": reason,
+                    "text": sentence.text,
+                    "cited": cited,
+                }
+            )
+    seconds, cpu = (round(one, 2) for one in spent)
+    return {
+        "question": question.id,
+        "folder": folder.name,
+        "sentences": sentences,
+        "held": sorted(folder.sides(question)),
+        "warned": [SIDES[side.side] for side in case.sides if side.doubtful],
+        "seconds": seconds,
+        "cpu": cpu,
+    }
+
+
+def rows_of(folder: Folder, work: Path, variant: str) -> list[Row]:
+    """Ask a folder its questions; known answers are read from `work`."""
+    files, index = work / "files" / folder.name, work / "indexes" / folder.name
+    cases = work / f"cases-{variant.replace(' ', '-')}"
+    cases.mkdir(parents=True, exist_ok=True)
+    if not files.exists():
+        write_files(folder, files)
+    index.parent.mkdir(parents=True, exist_ok=True)
+    collection = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
+    file = cases / f"{folder.name}.jsonl"
+    known: dict[str, Row] = {}
+    if file.exists():
+        known = {row["question"]: row for row in map(json.loads, file.open(encoding="utf-8"))}
+    with file.open("a", encoding="utf-8") as stream:
+        for question in folder.questions:
+            if question.id in known:
+                continue
+            start, cpu = time.perf_counter(), time.process_time()
+            case = collection.argue(question.text, **VARIANTS[variant])
+            spent = time.perf_counter() - start, time.process_time() - cpu
+            known[question.id] = outcome(folder, question, case, spent)
+            stream.write(json.dumps(known[question.id]) + "\n")
+            stream.flush()
+    return [known[question.id] for question in folder.questions]
+
+
+def figures(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the figures of some questions; shares are of all cited sentences together."""
+    cited = [one for row in rows for one in row["sentences"]]
+    heads = [one for one in cited if one["head"]]
+    both = [row for row in rows if len(row["held"]) == 2]
+    missing = [(row, side) for row in rows for side in ("yes", "no") if side not in row["held"]]
+    return {
+        "sentences": len(cited) / len(rows),
+        "right": _mean([one["stance"] == one["side"] for one in cited]),
+        "wrong side": _mean([one["stance"] == OPPOSITE[one["side"]] for one in cited]),
+        "two-sided": _mean([one["stance"] == "mixed" for one in cited]),
+        "no side": _mean([one["stance"] == "none" for one in cited]),
+        "other matter": _mean([one["stance"] in ("other", None) for one in cited]),
+        "both rightly": _mean([_rightly(row) == {"yes", "no"} for row in both]),
+        "headlines with a reason": _mean([one["reason"] for one in heads]),
+        "missing side argued": _mean([_argues(row, side) for row, side in missing]),
+        "without a warning": _mean(
+            [_argues(row, side) and side not in row["warned"] for row, side in missing]
+        ),
+        "warned of": _mean(
+            [side in row["warned"] for row in rows for side in row["held"] if _argues(row, side)]
+        ),
+        "seconds": float(np.median([row["seconds"] for row in rows])),
+        "CPU seconds": float(np.median([row["cpu"] for row in rows])),
+    }
+
+
+def _rightly(row: Row) -> set[str]:
+    return {one["side"] for one in row["sentences"] if one["stance"] == one["side"]}
+
+
+def _argues(row: Row, side: str) -> bool:
+    return any(one["side"] == side for one in row["sentences"])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
+    """Return value, low and high of each figure, 95 %, over questions."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        figures([rows[i] for i in rng.integers(0, len(rows), len(rows))]) for _ in range(DRAWS)
+    ]
+    found = {}
+    for name, value in figures(rows).items():
+        values = [one[name] for one in drawn]
+        low, high = np.nanquantile(values, [0.025, 0.975])
+        found[name] = (value, float(low), float(high))
+    return found
+
+
+def cell(name: str, found: tuple[float, float, float]) -> str:
+    """Return a figure and its interval, shares in percent."""
+    value, low, high = found
+    if name in ("sentences", "seconds", "CPU seconds"):
+        return f"{value:.1f}"
+    return f"{100 * value:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--work", type=Path, metavar="FOLDER", required=True)
+    parser.add_argument("--part", choices=("test", "development"), default="test")
+    options = parser.parse_args()
+    report = Report(f"argue-folders-{options.part}")
+    folders = read_folders(SOURCES / options.part)
+    tables = {
+        variant: {one.name: rows_of(one, options.work / options.part, variant) for one in folders}
+        for variant in VARIANTS
+    }
+    wholes = {
+        variant: [row for rows in own.values() for row in rows] for variant, own in tables.items()
+    }
+    report.line(f"{len(wholes['Pnyx'])} questions on {len(folders)} folders. Share [95 %].")
+    report.head("", *wholes)
+    _table(report, wholes)
+    report.head("Pnyx, by folder", *tables["Pnyx"])
+    _table(report, tables["Pnyx"])
+    report.write(options.write)
+
+
+def _table(report: Report, columns: Mapping[str, Sequence[Row]]) -> None:
+    found = [intervals(rows) for rows in columns.values()]
+    for name in found[0]:
+        report.row(name, *(cell(name, column[name]) for column in found))
+
+
+if __name__ == "__main__":
+    main()

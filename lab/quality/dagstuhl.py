@@ -1,0 +1,264 @@
+"""How well does a judge's view of argument quality agree with experts'? Dagstuhl-15512, as ConQRet.
+
+    python lab/quality/dagstuhl.py                                  # novices against experts
+    ... --llm local --seconds 600                                          # and a language model
+    ... --llm http://127.0.0.1:8000/v1#m --samples 3 [--format pointwise]
+    ... --write docs/lab/judging-quality.md
+
+Data: $PNYX_DATA/dagstuhl. `dg_scores_4dims.csv` has one expert value (1 to 3) for each argument on
+four dimensions; `novice_annotations_long.csv` the ratings of novices on eleven, three of them the
+same (Mirzakhmedova et al. 2024). The table of three experts by fifteen dimensions, the crowd and
+the published models' ratings are not at hand, so the other rows of ConQRet's Table 5 cannot be
+recomputed.
+
+Agreement is Krippendorff's alpha of two raters, the judge (or the mean or the median of the
+novices) and the expert value, with 95 % percentile intervals from resampled arguments. Arguments
+are judged in a random order that is fixed; `--seconds` stops between two blocks, so n is what the
+time allows, whatever the answers are. With `--shots`, the examples come from a fifth of the
+arguments, set aside by a hash of their ids, and the others are judged. Ratings on other scales are
+brought to 1 to 3. Replies are kept in the store: a second run asks nothing twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
+from common import Report, arguments
+
+from pnyx.judging import Rating, ask, measure_agreement
+from pnyx.judging.answers import Unscored, answer_rows
+from pnyx.judging.dimensions import dimensions_of
+from pnyx.judging.format_options import FormatSpec
+from pnyx.judging.open_judge import open_judge
+from pnyx.judging.options import JudgeSpec
+from pnyx.judging.tasks import TASKS
+from pnyx.stats.base import Measured
+
+COLUMNS = {
+    "local_acceptability": "LocalAcceptability",
+    "local_relevance": "LocalRelevance",
+    "local_sufficiency": "LocalSufficiency",
+    "cogency": "Cogency",
+}
+"""Dimension -> column of the experts' table, in the order of the taxonomy."""
+
+PUBLISHED = {"local_acceptability": 0.293, "local_relevance": 0.305, "local_sufficiency": 0.091}
+"""Interval alpha of the novices' mean with the experts over 304 arguments (the data's README)."""
+
+LEVELS = ("nominal", "ordinal", "interval")
+LOW, HIGH = 1.0, 3.0
+
+
+def read_experts(folder: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """Return the texts by id, and the experts' labels."""
+    with (folder / "dg_scores_4dims.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    labels = [
+        {"id": row["arg_id"], "dimension": name, "value": int(row[column])}
+        for row in rows
+        for name, column in COLUMNS.items()
+    ]
+    return {row["arg_id"]: row["Text"] for row in rows}, labels
+
+
+def read_novices(folder: Path) -> dict[tuple[str, str], list[int]]:
+    """Return the novices' ratings by argument and dimension; "?" is none."""
+    found = defaultdict(list)
+    with (folder / "novice_annotations_long.csv").open(newline="", encoding="utf-8") as stream:
+        for row in csv.DictReader(stream):
+            if row["rating"] in "123":
+                name = row["dimension"].replace("-", "_")
+                found[row["argument_id"], name].append(int(row["rating"]))
+    return found
+
+
+def novice_rows(
+    ratings: Mapping[tuple[str, str], Sequence[int]], how: str
+) -> Iterator[dict[str, Any]]:
+    """Return the novices as one judge's answers; the ids of the experts' table."""
+    for (identifier, name), found in ratings.items():
+        if name in COLUMNS:
+            value = statistics.fmean(found) if how == "mean" else statistics.median_low(found)
+            yield _row(identifier, name, value, None, f"novices, {how}")
+
+
+def _row(
+    identifier: str, name: str, value: float | None, unscored: str | None, judge: str
+) -> dict[str, Any]:
+    row = {"id": identifier, "task": "quality", "dimension": name, "value": value}
+    return {**row, "unscored": unscored, "judge": judge, "prompt_hash": ""}
+
+
+def judged(
+    texts: Mapping[str, str], labels: Sequence[Mapping[str, Any]], args: argparse.Namespace
+) -> tuple[list[dict[str, Any]], float, int]:
+    """Return a model's answers as rows, the seconds that took, and how many calls were made."""
+    order = sorted(texts, key=_hash)
+    shown = order[: len(order) // 5] if args.shots else []
+    asked = order[len(shown) :][: args.limit]
+    names = tuple(dimensions_of("quality")) if args.dimensions == "all" else tuple(COLUMNS)
+    questions = [Rating(name, texts[name], names, (LOW, HIGH)) for name in asked]
+    spec = JudgeSpec(
+        judge=tuple(args.llm), store=args.store, samples=args.samples, combine=args.combine,
+        timeout=3600.0, concurrency=args.concurrency,
+    )  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        examples = _examples(Path(folder), shown, texts, labels) if args.shots else None
+        form_spec = FormatSpec(
+            format=args.format, scale=args.scale, shots=args.shots, examples=examples
+        )
+        task = TASKS["quality"]
+        form = form_spec.chosen(task, spec)
+        ready = form_spec.shaped(task, questions, form)
+        begun = time.monotonic()
+        with open_judge(task, spec, _say, form=form) as opened:
+            for start in range(0, len(ready), args.block):
+                if time.monotonic() - begun >= args.seconds:
+                    break
+                for answer in ask(opened.judge, ready[start : start + args.block]):
+                    assert answer.question is not None
+                    rows += _on_their_scale(answer_rows(answer.question, answer))
+                    if isinstance(answer, Unscored):
+                        _say(f"{answer.id}: {answer.reason[:120]}")
+            calls = sum(model.counts.asked for model in opened.models)
+    return rows, time.monotonic() - begun, calls
+
+
+def _examples(
+    folder: Path,
+    chosen: Sequence[str],
+    texts: Mapping[str, str],
+    labels: Sequence[Mapping[str, Any]],
+) -> str:
+    """Write the arguments that examples come from, with the experts' ratings."""
+    ratings: dict[str, dict[str, float]] = defaultdict(dict)
+    for label in labels:
+        ratings[label["id"]][label["dimension"]] = label["value"]
+    lines = [
+        json.dumps({"id": name, "text": texts[name], "ratings": ratings[name]}) for name in chosen
+    ]
+    path = folder / "examples.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def _on_their_scale(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return answers on the experts' scale."""
+    kept = [row for row in rows if row["dimension"] in COLUMNS]
+    for row in kept:
+        if row["value"] is not None:
+            row["value"] = round(LOW + (HIGH - LOW) * row["normalised"], 6)
+    return kept
+
+
+def _hash(identifier: str) -> str:
+    return hashlib.sha256(identifier.encode()).hexdigest()
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+# The table ---------------------------------------------------------------------------------------
+
+
+def table(
+    report: Report,
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    labels: Sequence[Mapping[str, Any]],
+) -> None:
+    """Write the lines of one judge: alphas by dimension and their mean."""
+    answered = {(row["id"], row["dimension"]) for row in rows}
+    own = [label for label in labels if (label["id"], label["dimension"]) in answered]
+    found = measure_agreement(rows, own, "quality")
+    by_dimension = {d: found.per_dimension[d] for d in COLUMNS if d in found.per_dimension}
+    for dimension, cells in {**by_dimension, "mean": found.dimension_mean}.items():
+        one = cells["alpha_interval"]
+        alphas = [_shown(cells[f"alpha_{level}"]) for level in LEVELS]
+        scored = f"{one.scored} of {one.asked}"
+        report.row(name, dimension.replace("_", " "), *alphas, scored)
+
+
+def _shown(one: Measured) -> str:
+    if one.value is None:
+        return "undefined"
+    bounds = "" if one.low is None else f" [{one.low:.3f}, {one.high:.3f}]"
+    return f"{one.value:.3f}{bounds}"
+
+
+def main() -> None:
+    """Print the table."""
+    args = _arguments()
+    folder = Path(args.data) / "dagstuhl"
+    texts, labels = read_experts(folder)
+    novices = read_novices(folder)
+    report = Report("judging quality")
+    report.line(f"{len(texts)} arguments, one expert value each on {len(COLUMNS)} dimensions.")
+    published = [f"{name.replace('_', ' ')} {value:.3f}" for name, value in PUBLISHED.items()]
+    report.line(f"Of 304 arguments, the novices' mean, interval: {', '.join(published)}.")
+    rows: list[dict[str, Any]] = []
+    if args.llm:
+        rows, seconds, asked = judged(texts, labels, args)
+        report.line(_about(rows, seconds, asked, args))
+    report.head("judge", "dimension", *LEVELS, "scored")
+    for how in ("mean", "median"):
+        table(report, f"novices, {how}", list(novice_rows(novices, how)), labels)
+    if rows:
+        table(report, rows[0]["judge"], rows, labels)
+    report.write(args.write)
+
+
+def _about(
+    rows: Sequence[Mapping[str, Any]], seconds: float, asked: int, args: argparse.Namespace
+) -> str:
+    """Say what was asked of a model, and which values it gave."""
+    count = len({row["id"] for row in rows})
+    values = Counter(row["value"] for row in rows)
+    given = ", ".join(
+        f"{'unscored' if value is None else f'{value:g}'} {n} times"
+        for value, n in sorted(values.items(), key=lambda one: (one[0] is None, one[0]))
+    )
+    how = f"{args.format}, scale {args.scale or 3}, {args.shots} shots, {args.samples} samples"
+    what = "all 15" if args.dimensions == "all" else "the 4 labelled"
+    took = f"{asked} calls in {seconds:.0f} s, the others from the store"
+    return (
+        f"{rows[0]['judge']}: {how}, asked about {what} dimensions of {count} arguments; {took}. "
+        f"It gave {given}."
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = arguments(__doc__)
+    parser.add_argument("--data", default=os.environ.get("PNYX_DATA", "data"))
+    parser.add_argument("--llm", action="append", default=[])
+    parser.add_argument("--store")
+    parser.add_argument("--format", choices=("listwise", "pointwise"), default="listwise")
+    parser.add_argument("--scale", choices=("3", "5", "boolean"))
+    parser.add_argument("--shots", type=int, default=0)
+    parser.add_argument("--samples", type=int, default=1)
+    parser.add_argument("--combine", choices=("auto", "mean", "majority"), default="auto")
+    parser.add_argument("--dimensions", choices=("all", "labelled"), default="all")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--block", type=int, default=4)
+    parser.add_argument("--concurrency", type=int, default=4)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

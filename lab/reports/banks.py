@@ -1,0 +1,89 @@
+"""Published nugget banks, validated and converted to every dialect and back.
+
+    PNYX_DATA=DATA python lab/reports/banks.py --write docs/lab/reports.md
+
+The files are three submissions to RAGTIME 2026's nugget task (BiTeM, HES-SO Geneva) and the nuggets
+of TREC RAG 2025's development topics. Everything is done by `pnyx files validate` and
+`pnyx files convert`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "lab" / "judging")]
+
+from common import Report, arguments  # noqa: E402
+
+DATA = Path(os.environ.get("PNYX_DATA", "../shared/data")) / "reportgen"
+FILES = (
+    *(DATA / "ragtime26_bitem" / f"T3_run_{number}.jsonl" for number in (1, 2, 3)),
+    DATA / "trec_rag25_dev" / "rag25-dev-nuggets.jsonl",
+)
+DIALECTS = ("nuggetbank-v3", "ragtime26-nuggets", "nuggetizer", "rag25-nuggets")
+
+
+def pnyx(*argv: object) -> dict[str, Any]:
+    """Run a command and return what it prints as JSON; nothing where a dialect cannot hold it."""
+    line = [sys.executable, "-m", "pnyx", *map(str, argv), "--json"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if "cannot hold it" in done.stderr + done.stdout:
+        return {}
+    if done.returncode:
+        sys.exit(f"pnyx {' '.join(map(str, argv))}: {done.stdout}{done.stderr.strip()}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def counts(path: Path) -> list[int]:
+    """Return how many banks, nuggets, unanswerable ones, answers and references a file has."""
+    banks = rows(path)
+    nuggets = [one for bank in banks for one in bank.get("nugget_bank") or bank["nuggets"]]
+    answers = [one for nugget in nuggets for one in nugget.get("answers", ())]
+    empty = sum(nugget.get("answers") == [] for nugget in nuggets)
+    references = sum(len(one["references"]) for one in answers)
+    return [len(banks), len(nuggets), empty, len(answers), references]
+
+
+def main() -> None:
+    options = arguments(__doc__).parse_args()
+    report = Report("nugget banks")
+    valid = {path: pnyx("files", "validate", path) for path in FILES}
+    report.head(
+        "file", "format", "faults", "banks", "nuggets", "unanswerable", "answers", "references"
+    )
+    for path, found in valid.items():
+        shown = (f"{one:,}" for one in counts(path))
+        report.row(f"`{path.name}`", found["format"], found["fault_count"], *shown)
+    report.head("there and back: equal objects", *DIALECTS)
+    with tempfile.TemporaryDirectory() as name:
+        there, back = Path(name, "there.jsonl"), Path(name, "back.jsonl")
+        for path in FILES:
+            cells = []
+            for dialect in DIALECTS:
+                if not pnyx("files", "convert", path, "--to", dialect, "-o", there):
+                    cells.append("refused")
+                    continue
+                pnyx("files", "convert", there, "--to", valid[path]["format"], "-o", back)
+                pairs = list(zip(rows(path), rows(back), strict=True))
+                same = sum(left == right for left, right in pairs)
+                bytes_too = path.read_bytes() == back.read_bytes()
+                cells.append(f"{same} of {len(pairs)}{', byte for byte' if bytes_too else ''}")
+            report.row(f"`{path.name}`", *cells)
+    report.write(options.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""The leaderboard of AutoJudge's kiddie data through `auto-judge run`, with the packaged workflow.
+
+    pip install 'pnyx[autojudge]'
+    export PNYX_DATA=...                                   # with reportgen/kiddie
+    python lab/reports/kiddie.py --write docs/lab/reports.md
+
+Four runs on five topics, made up to try programs out; so is the truth that comes with them. Nuggets
+and qrels are made by the same run: no bank comes with the data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
+from common import Report, arguments
+
+from pnyx.formats import read_leaderboard, read_nugget_banks, read_qrels
+from pnyx.reports.autojudge import workflow_path
+
+PLACE = "reportgen/kiddie"
+MEASURES = ("sentence_precision", "citation_precision", "citation_recall", "nugget_recall", "f1")
+
+
+def judged(data: Path, folder: Path) -> Path:
+    """Run the program and return its folder of results."""
+    runs = folder / "runs"
+    runs.mkdir()
+    for one in sorted(data.glob("run*.jsonl")):
+        shutil.copy(one, runs)
+    command = [
+        Path(sys.executable).parent / "auto-judge",
+        *("run", "--workflow", workflow_path()),
+        *("--rag-responses", runs, "--rag-topics", data / "kiddie-topics.jsonl"),
+        *("--out-dir", folder / "out"),
+    ]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return folder / "out"
+
+
+def interval(one: dict[str, Any]) -> str:
+    return f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
+
+
+def main() -> None:
+    options = arguments(__doc__).parse_args()
+    data = Path(os.environ.get("PNYX_DATA", "../shared/data")) / PLACE
+    report = Report("reports kiddie")
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.monotonic()
+        out = judged(data, Path(folder))
+        seconds = time.monotonic() - started
+        found = json.loads((out / "default.pnyx.json").read_text())
+        nuggets = sum(
+            len(one.nuggets) for one in read_nugget_banks(str(out / "default.nuggets.jsonl"))
+        )
+        qrels = list(read_qrels(str(out / "default.qrels.txt")))
+    truth = read_leaderboard(data / "kiddie_fake.eval.ir_measures.txt")
+    fake = {one.run_id: one.value for one in truth.stated}
+    report.line(
+        f"Packaged variant, no language model, {seconds:.0f} s. Created: {nuggets} nuggets; judged "
+        f"relevant: {sum(one.grade > 0 for one in qrels)} of {len(qrels)} cited documents."
+    )
+    report.head("run", *MEASURES, "made-up truth")
+    for run in found["runs"]:
+        figures = [interval(run["measures"][name]) for name in MEASURES]
+        report.row(run["run"], *figures, f"{fake[run['run']]:.3f}")
+    items = [run["items"][name] for run in found["runs"] for name in MEASURES]
+    scored, asked = (sum(one[key] for one in items) for key in ("scored", "asked"))
+    topics = {run["measures"][name]["scored"] for run in found["runs"] for name in MEASURES}
+    report.line()
+    report.line(
+        f"Means over {'/'.join(map(str, sorted(topics)))} of 5 topics, with 95 % bootstrap "
+        f"intervals over topics; {scored} of {asked} items of these measures are scored."
+    )
+    report.write(options.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""How far one machine goes: words indexed, searched and served, verdicts measured, by size.
+
+    python lab/scaling.py --write docs/lab/scaling.md        # 1,000,000: about 30 minutes
+    python lab/scaling.py --sizes 1000                   # to see that it runs
+
+Documents are those of `search/corpus.py`: words by a shifted Zipf law, 197 a document on average.
+Each command runs in a process of its own, under an empty store.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "judging"), str(HERE / "search")]
+
+from common import Report, arguments  # noqa: E402
+from corpus import VOCABULARY, questions, texts  # noqa: E402
+from whole import PNYX, Run, measure_support, memory_of, run  # noqa: E402
+
+TOPICS, SEARCHES = 1_000, 200
+
+
+def write_documents(path: Path, count: int) -> None:
+    names = [f"w{number}" for number in range(VOCABULARY)]
+    with path.open("w") as stream:
+        for number, words in enumerate(texts(count, 0)):
+            text = " ".join([names[word] for word in words.tolist()])
+            stream.write(json.dumps({"id": f"d{number}", "text": text}) + "\n")
+
+
+def size_of(folder: Path) -> float:
+    """Return the MB of the files of a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+
+
+def serve(folder: Path, asked: list[str]) -> str:
+    """Search a server one question after the other."""
+    command = [*PNYX, "serve", "my.index", "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = next(
+            found[0] for line in process.stderr if (found := re.search(r"http://[\w.:]+", line))
+        )
+        times = []
+        for question in asked:
+            begun = time.perf_counter()
+            query = urllib.parse.urlencode({"q": question})
+            urllib.request.urlopen(f"{address}/v1/search?{query}", timeout=600).read()
+            times.append(time.perf_counter() - begun)
+        memory, own = memory_of(process.pid), memory_of(process.pid, "RssAnon")
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    half, most = np.percentile(np.array(times) * 1000, [50, 99])
+    return f"p50 {half:,.0f} ms, p99 {most:,.0f} ms, {own:,.0f} MB its own of {memory:,.0f} MB"
+
+
+def each(taken: Run, count: int) -> str:
+    return f"{taken}; {1000 * taken.cpu / count:.1f} ms CPU a question"
+
+
+def measured(folder: Path, count: int) -> dict[str, str]:
+    """Return what each step took on so many documents and verdicts."""
+    write_documents(folder / "documents.jsonl", count)
+    asked = questions(TOPICS + SEARCHES, count, 0)
+    topics, searches = asked[:-SEARCHES], asked[-SEARCHES:]
+    (folder / "topics.jsonl").write_text(
+        "".join(json.dumps({"id": f"t{n}", "text": text}) + "\n" for n, text in enumerate(topics))
+    )
+    rows = {}
+    built = run(folder, *PNYX, "index", "documents.jsonl", "--words-only", "--out", "my.index")
+    rows["index words (`pnyx index --words-only`)"] = str(built)
+    rows["its files"] = f"{size_of(folder / 'my.index'):,.0f} MB"
+    (folder / "documents.jsonl").unlink()
+    rows["one search from the shell"] = str(run(folder, *PNYX, "search", "my.index", searches[0]))
+    ranked = run(folder, *PNYX, "search", "my.index", "--topics", "topics.jsonl", "--out", "a.run")
+    rows[f"{len(topics):,} topics, 1,000 documents each, as a run"] = each(ranked, len(topics))
+    rows[f"`pnyx serve`, {len(searches)} searches"] = serve(folder, searches)
+    rows["`pnyx measure`, as many verdicts"] = measure_support(folder, count)
+    return rows
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    asked = parser.parse_args()
+    report = Report("scaling")
+    report.head("", *(f"{count:,}" for count in asked.sizes))
+    found = []
+    for count in asked.sizes:
+        folder = Path(tempfile.mkdtemp())
+        try:
+            found.append(measured(folder, count))
+        finally:
+            shutil.rmtree(folder)
+    for values in zip(*(rows.items() for rows in found), strict=True):
+        report.row(values[0][0], *(value for _, value in values))
+    report.write(asked.write)
+
+
+if __name__ == "__main__":
+    main()

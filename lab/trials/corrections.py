@@ -1,0 +1,157 @@
+"""Do the intervals of a leaderboard that people correct hold? By simulation, with known truth.
+
+    python lab/trials/corrections.py [--repeats 2000]
+    ... --write docs/lab/corrected-means.md   # renews its section
+
+People label some topics, a judge scores all. Labels have several shapes; in most of them they pile
+up at 0 or 1. The judge's scores are people's shape, moved and narrower, and correlate with the
+labels as stated. The truth is the mean of all labels there could be; of a difference it is the
+difference of two systems' means, which share a part of what makes a topic hard.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).parents[1] / "judging"))
+
+from common import Report, arguments
+
+from pnyx.judging.measures.ppi import prediction_powered
+from pnyx.stats.intervals import UNIT
+from pnyx.stats.weighted_measures import Floats
+
+TRUTH = 2_000_000
+SIZES = ((5, 25), (10, 20), (10, 40), (25, 75))
+LINKS = (0.0, 0.5, 0.9)
+NAMES = ("Student's t", "with ends", "people alone, with ends")
+SHARED = 0.7
+"""Correlation of two systems' labels on a topic."""
+
+Shape = Callable[[Floats], Floats]
+"""Labels of what is spread evenly from 0 to 1."""
+
+
+def at_zero(share: float, rest: Shape = lambda u: u) -> Shape:
+    """Return labels of which a share is 0."""
+    return lambda u: np.where(u < share, 0.0, rest((u - share) / (1 - share)))
+
+
+def at_one(share: float) -> Shape:
+    """Return labels of which a share is 1."""
+    return lambda u: np.where(u > 1 - share, 1.0, u / (1 - share))
+
+
+SHAPES: dict[str, Shape] = {
+    "in the middle": lambda u: 0.3 + 0.2 * u + 0.2 * u**2,
+    "three grades": lambda u: np.digitize(u, [0.3, 0.75]) / 2,
+    "half at 0": at_zero(0.5),
+    "0.7 at 0": at_zero(0.7),
+    "0.9 at 0": at_zero(0.9),
+    "0.7 at 1": at_one(0.7),
+    "0.9 at 1": at_one(0.9),
+    "0.8 at a bound": lambda u: np.clip((u - 0.4) / 0.2, 0.0, 1.0),
+    "yes or no, 0.9 yes": lambda u: (u > 0.1).astype(np.float64),
+    "0.1 at 0, else near 1": at_zero(0.1, lambda u: 0.9 + 0.1 * u),
+}
+"""Name -> labels."""
+
+_ERF = np.vectorize(NormalDist().cdf)
+_GRID = np.linspace(-6, 6, 4001)
+_BELOW = _ERF(_GRID)
+
+
+def spread(normal: Floats) -> Floats:
+    """Return normal numbers as numbers from 0 to 1."""
+    return np.asarray(np.interp(normal, _GRID, _BELOW))
+
+
+def judged(rng: np.random.Generator, normal: Floats, link: float, shape: Shape) -> Floats:
+    """Return the judge's scores of topics, which correlate with people's labels."""
+    other = link * normal + (1 - link**2) ** 0.5 * rng.standard_normal(normal.shape)
+    return 0.2 + 0.7 * shape(spread(other))
+
+
+def means(rng: np.random.Generator, shape: Shape, link: float, size: int) -> tuple[Floats, Floats]:
+    """Return people's labels and the judge's scores of topics."""
+    normal = rng.standard_normal(size)
+    return shape(spread(normal)), judged(rng, normal, link, shape)
+
+
+def differences(
+    rng: np.random.Generator, shape: Shape, link: float, size: int
+) -> tuple[Floats, Floats]:
+    """Return the same of a system less another that is a bit worse."""
+    hard = SHARED**0.5 * rng.standard_normal(size)
+    sides = []
+    for better in (0.5, 0.0):
+        normal = hard + (1 - SHARED) ** 0.5 * rng.standard_normal(size) + better
+        sides.append((shape(spread(normal)), judged(rng, normal, link, shape)))
+    (people, judge), (less_people, less_judge) = sides
+    return people - less_people, judge - less_judge
+
+
+Draw = Callable[[np.random.Generator, Shape, float, int], tuple[Floats, Floats]]
+
+
+def covered(
+    draw: Draw, shape: Shape, link: float, sizes: tuple[int, int], truth: float, repeats: int
+) -> list[tuple[float, float]]:
+    """Return the shares covered and mean widths of `NAMES`."""
+    labelled, further = sizes
+    rng = np.random.default_rng(5)
+    bounds = UNIT if draw is means else None
+    held, wide, counted = np.zeros((3, len(NAMES)))
+    for _ in range(repeats):
+        people, judge = draw(rng, shape, link, labelled + further)
+        parts = people[:labelled], judge[:labelled], judge[labelled:]
+        plain, found = prediction_powered(*parts), prediction_powered(*parts, bounds=bounds)
+        for place, one in enumerate((plain.corrected, found.corrected, found.people)):
+            if one.low is None or one.high is None:
+                continue  # Student's, of equal labels
+            held[place] += one.low <= truth <= one.high
+            wide[place] += one.high - one.low
+            counted[place] += 1
+    return list(zip((held / counted).tolist(), (wide / counted).tolist(), strict=True))
+
+
+def table(report: Report, draw: Draw, repeats: int) -> None:
+    """Print the share covered and the width for each shape, judge and number of labels."""
+    names = NAMES if draw is means else NAMES[:1]
+    columns = (f"{name}: covered, width" for name in names)
+    report.head("labels", "correlation", "labelled of all", *columns)
+    least = np.ones(len(names))
+    for name, shape in SHAPES.items():
+        truth = float(draw(np.random.default_rng(4), shape, 0.0, TRUTH)[0].mean())
+        for link in LINKS:
+            for sizes in SIZES:
+                found = covered(draw, shape, link, sizes, truth, repeats)[: len(names)]
+                least = np.minimum(least, [share for share, _ in found])
+                cells = (f"{share:.3f}, {width:.2f}" for share, width in found)
+                report.row(name, f"{link}", f"{sizes[0]} of {sum(sizes)}", *cells)
+    report.line()
+    shown = ", ".join(f"{name} {share:.3f}" for name, share in zip(names, least, strict=True))
+    report.line(f"Least share covered: {shown}.")
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--repeats", type=int, default=2000)
+    options = parser.parse_args()
+    report = Report("corrected means")
+    report.line()
+    report.line("Means of labels from 0 to 1:")
+    table(report, means, options.repeats)
+    report.line()
+    report.line("Differences of two systems, from -1 to 1:")
+    table(report, differences, options.repeats)
+    report.write(options.write)
+
+
+if __name__ == "__main__":
+    main()

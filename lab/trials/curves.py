@@ -1,0 +1,158 @@
+"""How the packaged judges stand the trials of `pnyx audit run`, on real debates.
+
+    PNYX_DATA=DATA python lab/trials/curves.py --work FOLDER
+    ... --write docs/lab/trials.md   # renews its section
+
+An item of relevance is a page's question with one of its arguments, which is relevant; an item of
+support is such an argument with the point that the portal says it makes; one of stance is it with
+either side of the question in turn. `--part development` are
+the pages by which the packaged models were chosen; the test pages taught and chose nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1] / "argue"))
+sys.path.append(str(Path(__file__).parents[1] / "judging"))
+
+from common import Report, arguments
+from pages import Collection, collections
+
+from pnyx.cli import main as pnyx
+from pnyx.core.files import atomic_text
+from pnyx.display.tables import Table
+from pnyx.display.trials import trial_tables
+
+RUNS = (
+    ("relevance", "noise"),
+    ("support", "noise"),
+    ("support", "hallucination"),
+    ("support", "joint"),
+    *((task, name) for name in ("length", "paraphrase", "injection")
+      for task in ("relevance", "support")),
+)  # fmt: skip
+LIMITS = {"joint": 60, "length": 60, "paraphrase": 60, "injection": 40}
+"""Items of the trials that ask more than two questions about each."""
+
+
+def items_of(
+    sets: list[Collection], part: str, each: int, out: Path
+) -> dict[str, tuple[Path, int]]:
+    """Write the items of both tasks, so many arguments of each question; return file and pages."""
+    rows: dict[str, list[dict[str, Any]]] = {"relevance": [], "support": [], "stance": []}
+    pages = 0
+    for collection in sets:
+        for asked in (one for one in collection.asked if one.part == part):
+            own = [d for d in collection.documents if collection.labels[d.id].page in asked.pages]
+            random.Random(f"0/{asked.question.id}").shuffle(own)
+            pages += bool(own)
+            for document in own[:each]:
+                shared = {"id": document.id, "group": asked.question.id, "label": True}
+                rows["relevance"].append(
+                    {**shared, "question": asked.question.text, "document": document.text}
+                )
+                point = collection.labels[document.id].point
+                rows["stance"].append(
+                    {**shared, "question": asked.question.text, "text": document.text,
+                     "stance": "pro" if len(rows["stance"]) % 2 else "con"}
+                )  # fmt: skip
+                del shared["label"]  # nobody said that the text bears out its title
+                rows["support"].append({**shared, "text": document.text, "statement": point})
+    found = {}
+    for task, some in rows.items():
+        found[task] = out / f"{part}-{task}.jsonl", pages
+        with atomic_text(found[task][0]) as stream:
+            stream.writelines(json.dumps(row) + "\n" for row in some)
+    return found
+
+
+def ran(
+    task: str, trial: str, items: Path, out: Path, limits: Mapping[str, int] = LIMITS
+) -> dict[str, Any]:
+    """Run one trial by the command, unless FOLDER has it already, and return its summary."""
+    if (out / "summary.json").exists():
+        done: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
+        return done
+    limit = limits.get(trial, 0)
+    more = ["--limit", str(limit)] if limit else []
+    command = [
+        "audit",
+        "run",
+        "--trial",
+        trial,
+        str(items),
+        "--task",
+        task,
+        "--out",
+        str(out),
+        *more,
+    ]
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            pnyx(command)
+        except SystemExit as ended:
+            if ended.code not in (0, 3):
+                raise
+    found: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
+    return found
+
+
+def show(report: Report, summary: dict[str, Any]) -> None:
+    """Add a trial's tables to the report."""
+    report.line()
+    report.line(f"**{summary['trial']}, {summary['task']}: {summary['outcome']}** "
+                f"({summary['judge']}; {summary['items']['used']} items of "
+                f"{summary['interval']['clusters']} pages)")  # fmt: skip
+    for problem in summary["problems"]:
+        report.line(f"{problem['said'][:1].upper()}{problem['said'][1:]}.")
+    for table in trial_tables(summary):
+        report.line()
+        for line in _markdown(table):
+            report.line(line)
+
+
+def _markdown(table: Table) -> list[str]:
+    return table.markdown().rstrip("\n").split("\n")
+
+
+def tried(
+    report: Report,
+    options: argparse.Namespace,
+    runs: Sequence[tuple[str, str]],
+    limits: Mapping[str, int] = LIMITS,
+) -> None:
+    """Run trials, and add their tables to the report."""
+    os.environ.pop("PNYX_LLM", None)
+    options.work.mkdir(parents=True, exist_ok=True)
+    known = collections(Path(os.environ["PNYX_DATA"]))
+    sets = [known["debatewise"], known["procon"]]
+    items = items_of(sets, options.part, options.each, options.work)
+    report.line(f"Debatewise and ProCon, {options.part} pages: {items['support'][1]}, up to "
+                f"{options.each} arguments of each.")  # fmt: skip
+    for task, trial in runs:
+        out = options.work / f"{options.part}-{task}-{trial}"
+        show(report, ran(task, trial, items[task][0], out, limits))
+    report.write(options.write)
+
+
+def chosen(description: str | None) -> argparse.Namespace:
+    parser = arguments(description)
+    parser.add_argument("--work", type=Path, metavar="FOLDER", required=True)
+    parser.add_argument("--part", choices=("test", "development"), default="test")
+    parser.add_argument("--each", type=int, default=3, help="arguments of each page")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    report = Report("trial curves")
+    tried(report, chosen(__doc__), RUNS)

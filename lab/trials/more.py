@@ -1,0 +1,28 @@
+"""How the packaged judges stand the trials that came later, on the same debates as in `curves`.
+
+    PNYX_DATA=DATA python lab/trials/more.py --work FOLDER
+    ... --write docs/lab/trials.md   # renews its section
+
+An item of stance is an argument with either side of its page's question in turn.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "judging"))
+
+from common import Report
+from curves import chosen, tried
+
+LIMITS = dict.fromkeys(("repeat", "self", "format", "asker", "stance"), 60)
+RUNS = (
+    *((task, name) for name in ("repeat", "self", "format", "asker", "verbosity")
+      for task in ("relevance", "support")),
+    ("stance", "stance"),
+)  # fmt: skip
+
+if __name__ == "__main__":
+    report = Report("more trials")
+    tried(report, chosen(__doc__), RUNS, LIMITS)

@@ -1,0 +1,219 @@
+"""Load test of `pnyx serve`: concurrent users, each with questions of their own, all kinds mixed.
+
+    PNYX_DATA=DATA python lab/web/build.py web.index     # once
+    pip install bm25s                                           # the peer
+    PNYX_DATA=DATA python lab/web/load.py web.index --users 50 --seconds 45
+    ... --write docs/lab/web.md   # renews its section
+
+Users ask in a closed loop: the next question follows at once when an answer is there, so latency
+is that of a server that is never idle. Questions are titles of debates and conclusions of arguments
+that are not in the index; no two requests of a run ask the same. The users run on the same machine
+as the server and take their share of it. Ends with status 1 where an answer is no 200.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import numpy as np
+from corpus import SIZE, arguments, topics
+
+sys.path.append(str(Path(__file__).parents[1] / "judging"))
+
+from common import Report
+from common import arguments as options_of
+
+HERE = Path(__file__).parent
+Ask = Callable[[httpx2.AsyncClient, str], Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of request: its share of all, and how it is made."""
+
+    name: str
+    share: float
+    ask: Ask
+
+
+def got(path: str, **params: object) -> Ask:
+    return lambda client, question: client.get(path, params={"q": question, **params})
+
+
+def argued(client: httpx2.AsyncClient, question: str) -> Any:
+    return client.post("/v1/argue", json={"question": question, "points": 1})
+
+
+MIXED = (
+    Kind("search (`/v1/search`)", 0.60, got("/v1/search")),
+    Kind("page (`/?q=`)", 0.28, got("/")),
+    Kind("search by topic (`model=touche`)", 0.10, got("/v1/search", model="touche")),
+    Kind("argue (`/v1/argue`, one point)", 0.02, argued),
+)
+
+
+def questions(data: Path, seed: int, *, joined: bool = False) -> Iterator[str]:
+    """Yield questions that the index does not hold, no two alike: each, then two in one.
+
+    `joined`: only the latter.
+    """
+    held = {one.id for one in arguments(data)}
+    others = [
+        one.conclusion
+        for one in arguments(data, sys.maxsize)
+        if one.id not in held and len(one.conclusion.split()) >= 4
+    ]
+    found = list(dict.fromkeys([*topics(data).values(), *others]))
+    random.Random(seed).shuffle(found)
+    if not joined:
+        yield from found
+    for apart in range(1, len(found)):
+        for place, one in enumerate(found):
+            yield f"{one} {found[(place + apart) % len(found)]}"
+
+
+@contextlib.contextmanager
+def started(command: list[str], stream: str) -> Iterator[str]:
+    """Run a server; yield the address that it prints."""
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, env=env, text=True, **{stream: subprocess.PIPE}) as process:
+        try:
+            output = getattr(process, stream)
+            for line in output:
+                if found := re.search(r"http://\S+?:\d+", line):
+                    threading.Thread(target=output.read, daemon=True).start()
+                    yield found[0]
+                    return
+            raise SystemExit(f"{command}: it never said its address")
+        finally:
+            process.terminate()
+
+
+def wait_ready(address: str) -> None:
+    while httpx2.get(f"{address}/healthz").json()["status"] != "ok":
+        time.sleep(0.5)
+
+
+async def load(
+    address: str, kinds: tuple[Kind, ...], asked: Iterator[str], users: int, seconds: float
+) -> dict[str, Any]:
+    """Let users ask for so long; return times by kind, and what went wrong."""
+    times: dict[str, list[float]] = {kind.name: [] for kind in kinds}
+    errors: list[str] = []
+    started_at = time.monotonic()
+    until = started_at + seconds
+    limits = httpx2.Limits(max_connections=users, max_keepalive_connections=users)
+
+    async def user(number: int, client: httpx2.AsyncClient) -> None:
+        draw = random.Random(number)
+        while time.monotonic() < until:
+            (kind,) = draw.choices(kinds, [one.share for one in kinds])
+            begun = time.perf_counter()
+            try:
+                answer = await kind.ask(client, next(asked))
+                if answer.status_code != 200:
+                    errors.append(f"{kind.name}: {answer.status_code} {answer.text[:200]}")
+            except httpx2.HTTPError as error:
+                errors.append(f"{kind.name}: {error!r}")
+            times[kind.name].append(time.perf_counter() - begun)
+
+    async with httpx2.AsyncClient(base_url=address, limits=limits, timeout=600) as client:
+        await asyncio.gather(*(user(number, client) for number in range(users)))
+    return {"times": times, "errors": errors, "seconds": time.monotonic() - started_at}
+
+
+def add_rows(report: Report, found: dict[str, Any]) -> None:
+    """Add a row for each kind of request, and one for all where there are several."""
+    every = [one for times in found["times"].values() for one in times]
+    kinds = {name: times for name, times in found["times"].items() if times}
+    for name, times in {**kinds, **({"all": every} if len(kinds) > 1 else {})}.items():
+        p50, p95, p99 = np.percentile(np.array(times) * 1000, [50, 95, 99])
+        wrong = [line for line in found["errors"] if name == "all" or line.startswith(name)]
+        pace = f"{len(times) / found['seconds']:.1f}"
+        figures = (f"{one:,.0f}" for one in (p50, p95, p99))
+        report.row(name, f"{len(times):,}", pace, *figures, len(wrong))
+
+
+COLUMNS = ("request", "answered", "a second", "p50 ms", "p95 ms", "p99 ms", "errors")
+NAMES = ("starlette", "uvicorn", "numpy", "onnxruntime", "bm25s")
+
+
+def _version(name: str) -> str:
+    with contextlib.suppress(PackageNotFoundError):
+        return version(name)
+    return "from elsewhere"
+
+
+def main() -> int:
+    parser = options_of(__doc__)
+    parser.add_argument("index")
+    parser.add_argument("--users", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=45)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    every = questions(Path(os.environ["PNYX_DATA"]), options.seed)
+    asked = itertools.chain([next(every)], every)  # read now, not while users wait
+    errors: list[str] = []
+    report = Report("web load")
+    report.line(", ".join(f"{name} {_version(name)}" for name in NAMES) + ".")
+    report.line(f"{SIZE:,} arguments; {options.users} users on the same machine as the server.")
+
+    def run(
+        address: str, kinds: tuple[Kind, ...], seconds: float, alone: bool = False
+    ) -> dict[str, Any]:
+        # What is compared is asked the same, in the same order: two questions in one.
+        own = asked
+        if alone:
+            own = questions(Path(os.environ["PNYX_DATA"]), options.seed, joined=True)
+            own = itertools.chain([next(own)], own)
+        found = asyncio.run(load(address, kinds, own, options.users, seconds))
+        errors.extend(found["errors"])
+        for name, times in found["times"].items():
+            print(f"{len(times):,} of {name}", file=sys.stderr)
+        return found
+
+    half = options.seconds / 2
+    command = [sys.executable, "-m", "pnyx", "serve", options.index, "--port", "0"]
+    with started(command, "stderr") as address:
+        wait_ready(address)
+        run(address, (Kind("warm-up", 1.0, got("/v1/search")),), 3)
+        mixed = run(address, MIXED, options.seconds)
+        by_both = Kind("Pnyx, hybrid, explained", 1.0, got("/v1/search"))
+        hybrid = run(address, (by_both,), half, alone=True)
+        by_words = Kind("Pnyx, BM25, explained", 1.0, got("/v1/search", model="bm25"))
+        words = run(address, (by_words,), half, alone=True)
+    with started([sys.executable, str(HERE / "peer.py")], "stdout") as address:
+        peer = Kind("bm25s behind Starlette, bare", 1.0, got("/search", k=10))
+        run(address, (peer,), 3)
+        bare = run(address, (peer,), half, alone=True)
+    report.line()
+    report.line(f"All kinds mixed, {options.seconds:g} s:")
+    report.head(*COLUMNS)
+    add_rows(report, mixed)
+    report.line()
+    report.line(f"Searches alone, {half:g} s each:")
+    report.head(*COLUMNS)
+    for found in (hybrid, words, bare):
+        add_rows(report, found)
+    report.write(options.write)
+    print("\n".join(errors[:5]), file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

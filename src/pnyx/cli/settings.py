@@ -1,0 +1,107 @@
+"""Options made of the fields of specs, and settings: those without a flag, for --set NAME=VALUE."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from pnyx.cli.param_types import Raw
+from pnyx.core.errors import escaped
+from pnyx.core.spec import main_flag
+from pnyx.formats.text_types import TextKind
+
+
+class SpecOption(click.Option):
+    """An option with its heading in help, what it writes, and what its text may name."""
+
+    def __init__(
+        self,
+        *args: Any,
+        heading: str = "",
+        writes: str = "",
+        text_kind: TextKind | None = None,
+        replaces: tuple[str, ...] = (),
+        **more: Any,
+    ) -> None:
+        self.heading, self.writes, self.text_kind = heading, writes, text_kind
+        self.replaces = replaces
+        super().__init__(*args, **more)
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Omit the range: the error message about a value shows it."""
+        return {k: v for k, v in super().get_help_extra(ctx).items() if k != "range"}
+
+
+class SettingOption(SpecOption):
+    """An option without a flag: it is set by --set NAME=VALUE, or by a file of options."""
+
+    @property
+    def setting(self) -> str:
+        """Its name in --set."""
+        return main_flag(self.opts).lstrip("-")
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add no flag."""
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """Return the last value of --set, or that of a file, or the default."""
+        texts = [text for name, text in map(_setting, opts.get(_SET) or ()) if name == self.setting]
+        if not texts:
+            return super().consume_value(ctx, opts)
+        return texts[-1], ParameterSource.COMMANDLINE
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return NAME=VALUE, and its help."""
+        record = super().get_help_record(ctx)
+        value = "true" if self.is_flag else self.make_metavar(ctx)
+        return record and (f"{self.setting}={value}", record[1])
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return how a message names it."""
+        return f"--set {self.setting}"
+
+
+_SET = "settings"
+"""Parameter of --set."""
+
+
+def _setting(text: str) -> tuple[str, str]:
+    """Split NAME=VALUE; a name alone turns a setting on."""
+    name, equals, value = text.partition("=")
+    return name.strip().replace("_", "-"), value if equals else "true"
+
+
+def _check_settings(
+    ctx: click.Context, _: click.Parameter, texts: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Refuse a name in --set that is not a setting of the command, and a wrong value."""
+    options = {p.setting: p for p in ctx.command.params if isinstance(p, SettingOption)}
+    for text in texts:
+        name, value = _setting(text)
+        if name not in options:
+            near = difflib.get_close_matches(name, options, 1)
+            names = ", ".join(options)
+            expected = f"did you mean {near[0]}?" if near else f"expected one of {names}"
+            raise click.UsageError(f"--set {escaped(name, 40)}: no such setting; {expected}", ctx)
+        options[name].type_cast_value(ctx, value)
+    return texts
+
+
+def set_option() -> SpecOption:
+    """Return the option --set of a command."""
+    return SpecOption(
+        ["--set", _SET],
+        multiple=True,
+        is_eager=True,
+        expose_value=False,
+        metavar="NAME=VALUE",
+        callback=_check_settings,
+        type=Raw(),
+        help="Set a value that is rarely needed (--help-all lists them). Repeatable.",
+    )
