@@ -117,7 +117,7 @@ def test_a_card_names_the_prompts_or_says_that_there_are_none(capsys):
     path = support_items(8)
     pnyx("judge", "support", path, "--out", "packaged")
     with ChatServer(reply=planted.good_support) as server:
-        pnyx("judge", "support", path, "--out", "asked", "--llm", server.spec)
+        pnyx("judge", "support", path, "--out", "asked", "--judge", server.spec)
     capsys.readouterr()
     for folder, named in (("packaged", False), ("asked", True)):
         assert run("card", folder, "--out", f"{folder}.md") == 0
