@@ -55,7 +55,7 @@ test-train: $(VENV)/.all
 # Small changes in the lines that the last commit, or the working tree, changed: which ones does no
 # quick test notice? CONTRIBUTING.md says how to read the table.
 mutants: $(VENV)/.dev
-	$(call TIMED,OMP_NUM_THREADS=1 $(BIN)/python tools/mutants.py --since HEAD~1 --count 40 \
+	$(call TIMED,OMP_NUM_THREADS=1 $(BIN)/python lab/mutants.py --since HEAD~1 --count 40 \
 	--selection "$(QUICK)")
 
 check: lint

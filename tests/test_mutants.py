@@ -1,4 +1,4 @@
-"""`tools/mutants.py`: changes that no test notices are listed, those that one notices are not."""
+"""`lab/mutants.py`: changes that no test notices are listed, those that one notices are not."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("cosmic_ray")
 pytest.importorskip("coverage")
 
-TOOLS = Path(__file__).parents[1] / "tools"
-if not TOOLS.is_dir():
-    pytest.skip("the tools are not in this copy", allow_module_level=True)
-sys.path.insert(0, str(TOOLS))
+LAB = Path(__file__).parents[1] / "lab"
+if not LAB.is_dir():
+    pytest.skip("the lab is not in this copy", allow_module_level=True)
+sys.path.insert(0, str(LAB))
 
 import mutants  # noqa: E402
 
@@ -65,9 +65,9 @@ def project(tmp_path, monkeypatch):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    (tmp_path / "tools").mkdir()
+    (tmp_path / "lab").mkdir()
     for name in ("mutants.py", "line_tests.py"):
-        shutil.copy(TOOLS / name, tmp_path / "tools")
+        shutil.copy(LAB / name, tmp_path / "lab")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for arguments in (
         ("init", "--quiet"),
@@ -79,7 +79,7 @@ def project(tmp_path, monkeypatch):
 
 
 def run_tool(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "tools/mutants.py", "--out", "out", "--cache", "map", *arguments]
+    command = [sys.executable, "lab/mutants.py", "--out", "out", "--cache", "map", *arguments]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     return subprocess.run(command, cwd=project, capture_output=True, text=True, env=environment)
 

@@ -1,13 +1,13 @@
-"""Change the code in small ways, and see whether a test notices: `python tools/mutants.py`.
+"""Change the code in small ways, and see whether a test notices: `python lab/mutants.py`.
 
 A mutant is a copy of the code with one change, such as `<` for `<=` or 4 for 3. Only the tests that
 run the changed line are tried on it. A mutant is killed if one of them fails, and timed out if they
 take far longer than without the change. The changes are those of cosmic-ray; they are made in a
 temporary copy, never in the checkout.
 
-    python tools/mutants.py --count 400 --out mutants    # a sample of all rooms
-    python tools/mutants.py --again mutants/mutants.jsonl --out after    # those that survived
-    python tools/mutants.py --since HEAD~1 --count 40    # the lines that the last commit changed
+    python lab/mutants.py --count 400 --out mutants    # a sample of all rooms
+    python lab/mutants.py --again mutants/mutants.jsonl --out after    # those that survived
+    python lab/mutants.py --since HEAD~1 --count 40    # the lines that the last commit changed
 
 Which test runs which line is measured once by coverage and kept in `.cache/mutants`; later runs
 measure only the test files that changed since, as long as the code is the same.

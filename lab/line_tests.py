@@ -1,4 +1,4 @@
-"""Which tests run a line of the code, and processes that run tests; for `tools/mutants.py`."""
+"""Which tests run a line of the code, and processes that run tests; for `lab/mutants.py`."""
 
 from __future__ import annotations
 
