@@ -1,4 +1,4 @@
-"""Which tests run a line of the code, and processes that run tests; for `lab/mutants.py`."""
+"""Find the tests that run a line of code, and run tests in processes, for `lab/mutants.py`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def preload() -> None:
 def run_forked(action: Callable[[], int], log: Path, limit: float | None) -> int | None:
     """Run an action in its own process; return the exit status, or None after `limit` seconds.
 
-    What the process started ends with it.
+    Child processes end with it.
     """
     sys.stdout.flush()
     child = os.fork()
@@ -143,7 +143,7 @@ class Workplace:
 
     @property
     def log(self) -> Path:
-        """What the last process printed."""
+        """The output of the last process."""
         return self.folder / "log.txt"
 
     def _pytest(self, arguments: Sequence[str], recorder: Recorder) -> int:

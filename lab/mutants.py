@@ -1,4 +1,4 @@
-"""Change the code in small ways, and see whether a test notices: `python lab/mutants.py`.
+"""Make small changes to the code, and check whether a test fails: `python lab/mutants.py`.
 
 A mutant is a copy of the code with one change, such as `<` for `<=` or 4 for 3. Only the tests that
 run the changed line are tried on it. A mutant is killed if one of them fails, and timed out if they
@@ -45,7 +45,7 @@ START_SECONDS = 60  # for the start of a process and fixtures, on a busy machine
 ALIVE = ("survived", "not covered")
 NODES = {"ReplaceComparison": "comparison", "ReplaceBinary": "operator"}  # what each changes
 STATES = ("killed", "timed out", *ALIVE)
-LEAST = 3  # mutants drawn from each room at least
+LEAST = 3  # minimum number of mutants from each room
 
 OPERATORS = {name: OperatorProvider()[name] for name in OperatorProvider()}
 OPERATORS = {
@@ -90,7 +90,7 @@ def room_of(path: str) -> str:
 
 
 def unnoticeable(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Yield (line, column) of the start and the end of what no test can notice.
+    """Yield (line, column) of the start and the end of code whose changes no test can notice.
 
     These are annotations, blocks for type checkers, and the options of dataclasses.
     """
@@ -223,7 +223,7 @@ def draw_changed(root: Path, lines: dict[str, set[int]], count: int, seed: int) 
 
 @contextmanager
 def changed(root: Path, mutant: Mutant, stamp: int) -> Iterator[None]:
-    """Make the change in the copy, with a time of its own, so that no bytecode is mistaken."""
+    """Make the change in the copy, with a new file time, so that no old bytecode is used."""
     path = root / mutant.path
     before = path.stat().st_mtime
     text = path.read_text(encoding="utf-8")
@@ -313,7 +313,7 @@ def check_killers(workplace: Workplace, outcomes: dict[Mutant, Outcome]) -> set[
 
 
 def load_outcomes(path: Path) -> dict[Mutant, Outcome]:
-    """Read the mutants of an earlier run, and what became of them."""
+    """Read the mutants of an earlier run, and their outcomes."""
     rows = [json.loads(row) for row in path.read_text(encoding="utf-8").splitlines()]
     return {Mutant(**row["mutant"]): Outcome(**row["outcome"]) for row in rows}
 
