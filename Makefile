@@ -54,7 +54,7 @@ test-train: $(VENV)/.all
 
 # Small changes in the lines that the last commit, or the working tree, changed: which ones does no
 # quick test notice? CONTRIBUTING.md says how to read the table.
-mutants: $(VENV)/.dev
+mutants: $(VENV)/.mutants
 	$(call TIMED,OMP_NUM_THREADS=1 $(BIN)/python lab/mutants.py --since HEAD~1 --count 40 \
 	--selection "$(QUICK)")
 
@@ -93,6 +93,10 @@ $(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) constraints.txt | $(VEN
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) --editable '.[$(EXTRAS),dev,docs,ray]'
+	touch $@
+
+$(VENV)/.mutants: $(VENV)/.dev
+	$(PIP) --editable '.[$(EXTRAS),dev,mutants]'
 	touch $@
 
 $(VENV)/.all: $(VENV)/.docs
