@@ -1,7 +1,8 @@
 # Everything a newcomer or CI needs; each target sets up its own environment first.
 #   make demo      install into .venv and run the main job on the bundled example
 #   make test      install with the test tools; every check, and one test at least of each kind
-#   make test-all  the rest too: what is slow, what trains (PyTorch), the other Pythons found here
+#   make test-all  the rest too: what is slow, what trains (PyTorch), the other Pythons found here,
+#                  and mutants of the last change
 #   make check     the fast inner loop: lint, types, import contracts, quick tests
 #   make docs      build the site of the documentation into docs/_build/html
 
@@ -16,7 +17,7 @@ EXTRAS := ingest,datasets,local,retrieval,dense,fast,opensearch,tables,autojudge
 house:
 	$(BIN)/python lab/house.py
 
-.PHONY: demo test quick test-all test-rest test-train check house docs lint format clean
+.PHONY: demo test quick test-all test-rest test-train mutants check house docs lint format clean
 
 demo: $(VENV)/.core
 	$(BIN)/pnyx demo --out demo-out
@@ -28,13 +29,15 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist worksteal
 TIMED = @begun=$$(date +%s); $(1) && echo "$@: $$(( $$(date +%s) - begun )) s"
 
+QUICK := not slow and not all and not train
+
 test: $(VENV)/.dev
 	$(call TIMED,$(MAKE) --no-print-directory --jobs 2 lint quick)
 
 quick: $(VENV)/.dev
 	$(PYTEST) -m "not all and not train" --durations=20
 
-test-all: test test-rest test-train
+test-all: test test-rest test-train mutants
 
 # What `make test` leaves out, and every property on all its examples. Some tests kill servers, press
 # keys or wait for a cluster: one that fails beside others is run again alone, and must pass then.
@@ -49,8 +52,14 @@ test-train: $(VENV)/.all
 	$(call TIMED,$(PYTEST) -m train --durations=20 && \
 	$(BIN)/python lab/pythons.py $(EXTRAS))
 
+# Small changes in the lines that the last commit, or the working tree, changed: which ones does no
+# quick test notice? CONTRIBUTING.md says how to read the table.
+mutants: $(VENV)/.mutants
+	$(call TIMED,OMP_NUM_THREADS=1 $(BIN)/python lab/mutants.py --since HEAD~1 --count 40 \
+	--selection "$(QUICK)")
+
 check: lint
-	$(PYTEST) -m "not slow and not all and not train" -x
+	$(PYTEST) -m "$(QUICK)" -x
 
 docs: $(VENV)/.docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -j auto -b html docs docs/_build/html
@@ -86,9 +95,13 @@ $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) --editable '.[$(EXTRAS),dev,docs,ray]'
 	touch $@
 
+$(VENV)/.mutants: $(VENV)/.dev
+	$(PIP) --editable '.[$(EXTRAS),dev,mutants]'
+	touch $@
+
 $(VENV)/.all: $(VENV)/.docs
 	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs,interop,ray]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venvs demo-out docs/_build
+	rm -rf $(VENV) .venvs .cache demo-out docs/_build mutants

@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import make_dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pnyx
 from chat_server import ChatServer
+from pnyx.audit.card import _by_results, alpha_of
 from pnyx.audit.trials.falling_scores import _judged
-from pnyx.core.errors import PnyxError
+from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
+from pnyx.cli.measure.tables import few_warning
+from pnyx.core.errors import InputError, OptionError, PnyxError
+from pnyx.core.records import Question, question_id
 from pnyx.core.spec import opt, opts_of
+from pnyx.crawl.addresses import parse_target
+from pnyx.crawl.corpus import _prefix
+from pnyx.crawl.fetch_result import NotFetchedError
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
+from pnyx.judging.answers import Provenance
+from pnyx.judging.judge_names import introduced
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.requests import Asking
+from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.trials import Decline
+from pnyx.judging.passages import find_evidence
 from pnyx.judging.questions import AGAIN, Support
+from pnyx.judging.runs.shards import Shard
+from pnyx.judging.statements import statements_of
 from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
+from pnyx.models.http.addresses import is_address
+from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, parse_perspective_measure
 from pnyx.reports.tree.opened_sentence import citation_steps
 from pnyx.reports.tree.plan import Weights
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.opensearch.documents import StoredDocuments
-from pnyx.stats.base import Measured
+from pnyx.search.quotable import is_quotable
+from pnyx.search.topics import TopicMatch, TopicMatcher
+from pnyx.stats.base import Bootstrap, Measured
+from pnyx.stats.significance import differ
+from pnyx.web.label.people import check_name
 
 LEAST = 0.25
 
@@ -134,3 +155,220 @@ def test_a_literal_of_a_cell_is_read_up_to_a_million_characters():
     assert len(python_literal(text)) == (longest - 2) // 2
     assert python_literal(f"{text} ") is None
     assert python_literal(f"'{'a' * longest}'", longest=float("inf")) == "a" * longest
+
+
+@pytest.mark.parametrize(("pro", "con", "yes"), [(0.3, 0.2, True), (0.3, 0.199999, False)])
+def test_a_passage_argues_a_side_from_one_half_on(pro, con, yes):
+    verdict = relevance_of(SideChances(pro, con), "passages")
+    assert (verdict.value, verdict.probability) == (yes, round(pro + con, 6))
+
+
+@pytest.mark.parametrize(
+    ("pro", "con", "by", "yes"),
+    [
+        (0.3, 0.3, None, True),  # 0.3 / 0.6 is one half, enough for a judge of passages
+        (0.2999, 0.3001, None, False),
+        (0.3, 0.2, Provenance("llm"), True),  # a language model's chance must be 0.6
+        (0.2999, 0.2001, Provenance("llm"), False),
+    ],
+)
+def test_how_clearly_a_passage_must_argue_a_side(pro, con, by, yes):
+    question = Question("q", "Should voting be compulsory?")
+    judge = SimpleNamespace(name="passages", card="")
+    stances = PassageStances(judge, question, {"Text.": SideChances(pro, con, by)})
+    (verdict,) = pnyx.ask(stances, [Support("1", "Text.", statements_of(question)[0])])
+    assert (verdict.value, verdict.probability) == (yes, round(pro / (pro + con), 6))
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(4000, True), (4001, False)])
+def test_the_longest_quotation_that_is_looked_for(length, is_read):
+    quote = "a" * length
+    assert find_evidence(quote, f"It says {quote} here.") == (quote if is_read else "")
+
+
+@pytest.mark.parametrize(
+    ("same", "opposite", "figure"),
+    [(0.99, 0.01, "(p = 0.99)"), (0.9901, 0.0, "(p > 0.99)"), (0.2, 0.905, "(p = 0.91)")],
+)
+def test_a_match_that_is_nearly_certain_has_no_more_digits(same, opposite, figure):
+    match = TopicMatch("Voting", same, opposite, "meaning", used=True)
+    assert match.reason.endswith(figure)
+
+
+def test_the_deepest_cutoff_of_a_measure_of_perspectives():
+    assert (PERSPECTIVE_MEASURES["MRecall"] @ 1_000_000).k == 1_000_000
+    for depth in (0, 1_000_001):
+        with pytest.raises(ValueError, match="expected 1 to 1000000"):
+            PERSPECTIVE_MEASURES["MRecall"] @ depth
+
+
+@pytest.mark.parametrize(("labels", "is_estimated"), [(3, False), (4, True)])
+def test_a_prediction_powered_mean_needs_four_labels(labels, is_estimated):
+    people, judge = [1.0, 0.0, 1.0, 0.0][:labels], [0.9, 0.2, 0.8, 0.1][:labels]
+    estimate = prediction_powered(people, judge, [0.7, 0.3, 0.6])
+    assert (estimate.corrected.value is not None) is is_estimated
+    assert estimate.people.value == pytest.approx(sum(people) / labels)
+
+
+@pytest.mark.parametrize("count", [16, 17])
+def test_up_to_sixteen_differences_all_signs_are_tried(count):
+    """All of 16 differences are 1: of 2^16 patterns only two are as far from 0."""
+    (test,) = differ(np.ones((count, 1)), "randomisation", Bootstrap(draws=0))
+    assert (test.test.p == pytest.approx(2 / 2**count, rel=1e-9)) is (count == 16)
+
+
+@pytest.mark.parametrize(("length", "allowed"), [(1, True), (60, True), (61, False), (0, False)])
+def test_an_annotators_name_has_at_most_sixty_characters(length, allowed):
+    name = "n" * length
+    if allowed:
+        assert check_name(f" {name} ") == name
+    else:
+        with pytest.raises(OptionError, match="expected 1 to 60 printable characters"):
+            check_name(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("1/1", True),
+        ("10000/10000", True),
+        ("10000/10001", False),
+        ("0/2", False),
+        ("3/2", False),
+        ("2/2", True),
+    ],
+)
+def test_shards_are_numbered_from_one_to_ten_thousand(text, allowed):
+    if allowed:
+        shard = Shard.read(text)
+        assert f"{shard.number}/{shard.of}" == text
+    else:
+        with pytest.raises(OptionError, match="expected I/N"):
+            Shard.read(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("http://a.org/" + "p" * 1987, True),  # 13 + 1,987 = 2,000 characters
+        ("http://a.org/" + "p" * 1988, False),
+        ("http://" + "a" * 63 + ".org", True),
+        ("http://" + "a" * 64 + ".org", False),
+        ("http://" + ".".join(["a" * 63] * 3 + ["b" * 61]), True),  # 3 * 64 + 61 = 253
+        ("http://" + ".".join(["a" * 63] * 3 + ["b" * 62]), False),
+        ("http://a.org:1", True),
+        ("http://a.org:0", False),
+    ],
+)
+def test_an_address_is_as_long_as_clients_allow(url, allowed):
+    assert is_address(url) is allowed
+
+
+@pytest.mark.parametrize(("count", "quotable"), [(5, False), (6, True), (60, True), (61, False)])
+def test_a_sentence_of_six_to_sixty_words_can_be_quoted(count, quotable):
+    assert is_quotable(" ".join(["word"] * (count - 1) + ["end."])) is quotable
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),  # of capitals; half of six words are not too many
+    [(3, True), (4, False)],
+)
+def test_a_sentence_of_mostly_names_is_not_quoted(names, shown):
+    words = [f"Xa{n}" for n in range(names)]
+    assert is_quotable(" ".join(["the", *words, *["word"] * (5 - names)])) is shown
+
+
+@pytest.mark.parametrize(("topics", "more"), [(5, False), (6, True)])
+def test_five_topics_are_named_where_a_name_has_no_label(topics, more):
+    (line,) = TopicMatcher(["Ban zoos"]).problems([f"Topic {n}" for n in range(topics)])
+    assert line.endswith(" and others") is more
+    assert line.count("“Topic") == 5
+
+
+def test_the_deepest_cutoff_that_a_measures_name_has():
+    assert str(parse_perspective_measure("MRecall@1000000")) == "MRecall@1000000"
+    for depth in ("0", "1000001"):
+        with pytest.raises(InputError, match="a depth from 1 to 1000000"):
+            parse_perspective_measure(f"MRecall@{depth}")
+
+
+@pytest.mark.parametrize(("length", "whole"), [(120, True), (121, False)])
+def test_a_card_of_up_to_120_characters_is_shown_whole(length, whole):
+    card = "c" * length
+    (line,) = introduced({"j": card})
+    assert line == (f"j: {card}" if whole else "j; accuracy: pnyx doctor")
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("a" * 61, "a" * 60),
+        ("Is " + "a" * 57 + "?", "is-" + "a" * 57),  # 60
+        ("a" * 59 + " b", "a" * 59),  # no hyphen at the end
+        ("?", "question"),
+    ],
+)
+def test_a_topic_id_made_from_a_question_has_at_most_sixty_characters(question, topic):
+    assert question_id(question) == topic
+
+
+def advice(unscored: int = 0, asked: int = 100, **result: Any) -> str:
+    """Return what the card of a judge advises against, from results on support."""
+    counts = {"unscored": unscored, "asked": asked}
+    return "; ".join(
+        line["advice"] for line in _by_results({"task": "support", "counts": counts, **result})
+    )
+
+
+def agreement(alpha: float, high: float = 0.9, people: float | None = None) -> dict[str, Any]:
+    """Return a judge's alpha with a person, and the least alpha of two people."""
+    judge = {alpha_of("support"): {"value": alpha, "high": high}}
+    compared = [{"kind": "human-judge", "mean": judge, "between": ["judge", "ann"]}]
+    if people is not None:
+        both = {alpha_of("support"): {"value": 0.95, "low": people}}
+        compared.append({"kind": "human-human", "mean": both, "between": ["ann", "bob"]})
+    return {"agreement": {"compared": compared}}
+
+
+def calibration(ece: float = 0.05, auroc: float = 0.9, low: float | None = 0.8) -> dict[str, Any]:
+    measures = {"ece": {"value": ece}, "auroc": {"value": auroc, "low": low}}
+    return {"calibration": {"measures": measures}}
+
+
+@pytest.mark.parametrize(
+    ("at_limit", "beyond", "advised"),
+    [
+        ({"unscored": 1, "asked": 20}, {"unscored": 51, "asked": 1000}, "answer to every item"),
+        (agreement(0.667), agreement(0.6669), "Do not replace people's verdicts"),
+        (agreement(0.8, 0.9, 0.9), agreement(0.8, 0.9, 0.901), "People agree with each other"),
+        (calibration(ece=0.1), calibration(ece=0.1001), "recalibrate"),
+        (calibration(low=0.5001), calibration(low=0.5), "Do not rank by its probabilities"),
+        (calibration(0.05, 0.5001, None), calibration(0.05, 0.5, None), "Do not rank"),
+    ],
+)
+def test_a_card_advises_against_a_use_beyond_its_limit(at_limit, beyond, advised):
+    assert advice(**at_limit) == ""
+    assert advised in advice(**beyond)
+
+
+@pytest.mark.parametrize(("length", "whole"), [(64, True), (65, False)])
+def test_ids_of_web_pages_start_with_a_question_id_of_up_to_64_characters(length, whole):
+    name = "q" * length
+    assert (_prefix(name) == name) is whole
+    assert len(_prefix(name)) <= 64
+
+
+@pytest.mark.parametrize(("length", "fits"), [(4096, True), (4097, False)])
+def test_an_address_of_a_page_has_at_most_4096_characters(length, fits):
+    url = "http://a.org/".ljust(length, "p")
+    if fits:
+        assert parse_target(url).url == url
+    else:
+        with pytest.raises(NotFetchedError, match="longer than 4096 characters"):
+            parse_target(url)
+
+
+@pytest.mark.parametrize(("topics", "lines"), [(9, 1), (10, 0)])
+def test_intervals_over_fewer_than_ten_topics_are_warned_of(topics, lines):
+    assert len(few_warning(Bootstrap(20), topics, "topic")) == lines
+    assert few_warning(Bootstrap(0), topics, "topic") == []

@@ -173,7 +173,9 @@ def test_labels_for_a_bar_decide_half_of_the_time_unless_there_are_more(capsys, 
     assert planned["likely_more"] > planned["more"]
     path = write_rows(tmp_path / "t.jsonl", rows(100, 1, 20))
     _, out, _ = called(capsys, "check", path, *NAMED, "--plan", "--bar", "accuracy=0.72")
-    assert f"80 % takes about {planned['likely_more']:,} more." in " ".join(out.split())
+    words = " ".join(out.split())
+    assert f"they decide with a chance of {100 * planned['chance']:.0f} %; " in words
+    assert f"80 % takes about {planned['likely_more']:,} more." in words
 
 
 @pytest.mark.parametrize("bar", ["accuracy=0.72", "accuracy=0.86"])

@@ -113,6 +113,22 @@ def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
     assert card["asked"][0]["cost"]["tokens_per_answer"] > 0
 
 
+def test_a_card_names_the_prompts_or_says_that_there_are_none(capsys):
+    path = support_items(8)
+    pnyx("judge", "support", path, "--out", "packaged")
+    with ChatServer(reply=planted.good_support) as server:
+        pnyx("judge", "support", path, "--out", "asked", "--judge", server.spec)
+    capsys.readouterr()
+    for folder, named in (("packaged", False), ("asked", True)):
+        assert run("card", folder, "--out", f"{folder}.md") == 0
+        assert run("card", folder, "--out", "-") == 0
+        prompts = json.loads(capsys.readouterr().out)["asked"][0]["prompts"]
+        page = Path(f"{folder}.md").read_text()
+        assert bool(prompts) is named
+        assert ("none: no language model" in page) is not named
+        assert all(prompt in page.replace("\\", "") for prompt in prompts)
+
+
 @pytest.mark.all
 def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
     _, labels = judged(tmp_path, "noise", "injection", reply=planted.obeying(

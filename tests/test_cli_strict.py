@@ -212,7 +212,9 @@ def test_runs_on_perspectives_by_the_rules_of_a_campaign(views, call):
     }  # fmt: skip
     assert found["record"]["inputs"].keys() == {"r.run", "s.run", "views.jsonl", "answers.jsonl"}
     assert len(found["rules"]) == 3
-    assert "--strict excludes" in call(*arguments, "--unjudged", "no")[2]
+    excluded = [("--unjudged", "no"), ("--topics-of", "run"), ("--topics-of", "both")]
+    for options in excluded:
+        assert "--strict excludes" in call(*arguments, *options)[2]
     leaning = ("--min-judged", "0.75", "--leaning", "r.run", "r.run", "r.run", "--json")
     (lean,) = json.loads(call(*arguments, *leaning)[1])["leaning"]
     assert lean["asked_as"]["question"]["value"] is None  # no rule is of it, q1/d2/b may support

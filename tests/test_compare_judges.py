@@ -272,6 +272,12 @@ def test_two_judges_that_never_differ_are_shown_alike_by_enough_items():
     assert expected < 0.025 < PairedShares(0, 0, 60).chance(-0.05)
 
 
+def test_clusters_with_the_same_mixture_of_answers_count_in_full():
+    """Each of three clusters has one 1 and one 0: about their mean, 0.5, their sums are all 0."""
+    mixed = paired_shares(np.array([1.0, 0] * 3), np.repeat(np.arange(3), 2))
+    assert (mixed.more, mixed.less, mixed.count) == (3, 0, 6)
+
+
 def test_answers_alike_within_clusters_count_for_less():
     differences = np.array([1.0, 1, 1, 1, 0, 0, 0, 0, -1, -1, -1, -1, 0, 0, 0, 0])
     alone = paired_shares(differences, np.arange(16))

@@ -175,6 +175,9 @@ def test_forms_behind_thinking_are_read_alike(task, form, thinking):
         ("sides", "maybe"),
         ("quality", json.dumps({"clarity": {"reason": "", "score": "2.5"}})),
         ("quality", json.dumps({"clarity": {"reason": "", "score": "90%"}})),
+        ("quality", json.dumps({"clarity": {"reason": "", "score": True}})),  # yes, or 1 of 3?
+        ("ranking", json.dumps({"order": [3, True, 2]})),
+        ("support", json.dumps(VERDICT | {"confidence": True})),
         ("quality", json.dumps({"a": {"b": {"c": {"d": {"clarity": {"score": 2}}}}}})),
         ("support", json.dumps([VERDICT, VERDICT])),
         ("support", json.dumps({"first": VERDICT, "second": VERDICT})),

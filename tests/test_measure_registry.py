@@ -28,6 +28,14 @@ GRADES = st.sampled_from([-2.0, 0.0, 0.5, 1.0, 2.0, 3.0])
 FLAGS = st.sampled_from([0.0, 1.0])
 
 
+def test_only_correlations_and_agreement_beyond_chance_may_be_negative() -> None:
+    negative = {name for name, measure in MEASURES.items() if measure.low != 0}
+    alphas = {"alpha_nominal", "alpha_ordinal", "alpha_interval"}
+    assert negative == {"spearman", "kendall", "kappa", *alphas}
+    assert {MEASURES[name].low for name in negative} == {-1}
+    assert {measure.high for measure in MEASURES.values()} <= {1, math.inf}
+
+
 def columns(measure: Measure) -> tuple[st.SearchStrategy[float], st.SearchStrategy[float]]:
     gold, score = next(iter(measure.inputs.values()))
     if gold == "rating":

@@ -106,7 +106,9 @@ def test_wide_tables_are_cut_to_the_width_of_a_terminal() -> None:
     assert lines[1].split() == ["id", *texts]
     assert lines[2].count("…") == 4
     many = fits(Listed({f"column-number-{n}": "x" * 30 for n in range(9)}))
-    assert many[-1] == "4 more columns: .to_frame()"
+    assert many[-1] == "4 more columns: .to_frame()"  # 5 * 16 and 4 * 2 between them are 88
+    eight = fits(Listed({f"column-number-{n}": "x" * 30 for n in range(8)}))
+    assert eight[-1] == "3 more columns: .to_frame()"
     assert fits(Listed({"id": "a", "text": "議論" * 80}))[2].endswith("…")
 
 

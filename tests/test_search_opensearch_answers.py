@@ -40,7 +40,7 @@ from pnyx.search.opensearch.answers import (
     read_settings,
     read_shares,
 )
-from pnyx.search.opensearch.client import cause_of
+from pnyx.search.opensearch.client import Cluster, ClusterAddress, cause_of
 from tries import quick_cases
 
 pytest.importorskip("opensearchpy")
@@ -341,6 +341,22 @@ def test_a_score_that_is_not_the_one_sorted_by_is_refused():
 def test_a_part_of_the_shards_is_not_the_whole(more):
     with pytest.raises(PartialAnswerError):
         read_hits(searched(ROWS, **more), "y", 3)
+
+
+@pytest.mark.parametrize(("path", "times"), [(f"/{NAME}/_search", 2), (f"/{NAME}/_refresh", 1)])
+def test_only_a_read_of_missing_shards_is_sent_again_and_once(cluster, path, times):
+    cluster.refuse = lambda *_: (503, {"error": {"type": "no_shard_available"}})
+    client = Cluster(ClusterAddress.parse(where(cluster)))
+    with pytest.raises(PartialAnswerError, match="some shards are unavailable"):
+        client.ask("POST", path, {})
+    assert cluster.asked == [("POST", path)] * times
+
+
+def test_a_read_that_all_shards_answer_the_second_time_is_read(cluster):
+    answers = iter([(503, {"error": {"type": "no_shard_available"}}), (200, {"took": 1})])
+    cluster.refuse = lambda *_: next(answers)
+    client = Cluster(ClusterAddress.parse(where(cluster)))
+    assert client.ask("POST", f"/{NAME}/_search", {}).value == {"took": 1}
 
 
 @pytest.mark.parametrize(

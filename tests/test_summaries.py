@@ -22,6 +22,8 @@ from pnyx.judging.measures.summary import (
 )
 from pnyx.stats.base import Bootstrap
 from pnyx.stats.intervals import cluster_mean
+from pnyx.web.results.records import SourceRow
+from pnyx.web.results.summaries import summaries_of
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -309,3 +311,13 @@ def test_options_that_need_labels_say_so(
 def test_without_draws_there_is_no_interval() -> None:
     summary = summarise_answers(_answers(True, False), bootstrap=Bootstrap(0))
     assert share_sentence(summary.whole.shares[0]) == "1 of 2 answers is supported (50 %)"
+
+
+def test_results_removed_since_they_were_read_are_passed_over(tmp_path: Path) -> None:
+    sources = []
+    for name in ("gone", "here"):
+        folder = _results(tmp_path / name, _answers(True, False))
+        files = {"answers": str(folder / "answers.jsonl")}
+        sources.append(SourceRow(1, name, str(folder), "results", asked=2, files=files))
+    (tmp_path / "gone" / "answers.jsonl").unlink()
+    assert [summary.source for summary in summaries_of(sources)] == ["here"]

@@ -29,7 +29,7 @@ from pnyx.web.results.boards import leaderboard
 from pnyx.web.results.judgement import sentences_resting_on
 from pnyx.web.results.kinds import JUDGEMENTS, TABLES
 from pnyx.web.results.open_catalogue import CurrentCatalogue, open_catalogue
-from pnyx.web.results.records import ROWS_A_PAGE, NotFoundError
+from pnyx.web.results.records import ROWS_A_PAGE, NotFoundError, cut_page
 from pnyx.web.results.routes import address_of, addresses, page_routes, rendered, show
 from tries import tries
 from view_results import make_results, run
@@ -373,6 +373,33 @@ def test_pages_of_long_lists(tmp_path):
     assert items == [f"i{n}" for n in range(count)]
     with pytest.raises(NotFoundError):
         found.judgements(4, source="a")
+
+
+def test_each_page_of_a_list_in_memory_has_the_next_hundred_rows():
+    pages = [cut_page(range(250), number) for number in (1, 2, 3)]
+    assert [(page.rows, page.first) for page in pages] == [
+        (range(100), 1), (range(100, 200), 101), (range(200, 250), 201)
+    ]  # fmt: skip
+
+
+def test_figures_and_nothing_else_are_aligned_to_the_right():
+    aligned = {column.show: column.number for table in TABLES for column in table.columns}
+    figures = {"count", "difference", "measured", "number", "scored"}
+    assert {show for show, right in aligned.items() if right} == figures
+    for table in TABLES:
+        assert all(column.number == (column.show in figures) for column in table.columns)
+
+
+@pytest.mark.parametrize("description", ["Are fares fair?", "Which fares are fair?"])
+def test_the_description_of_a_topic_is_shown_unless_it_is_its_title(tmp_path, description):
+    topics = [("1", "Fair fares", description), ("2", "Fair fares", "Fair fares")]
+    write_rows(
+        tmp_path / "topics.jsonl",
+        [{"id": name, "title": title, "description": text} for name, title, text in topics],
+    )
+    found = open_catalogue([str(tmp_path / "topics.jsonl")])
+    requests = {topic.name: topic.request for topic in found.topics()}
+    assert requests == {"1": description, "2": ""}
 
 
 def test_names_that_are_no_part_of_an_address_get_one(tmp_path):

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from command import rows_of
+from command import rows_of, write_rows
 from inspect_fixture import HOSTILE, make_results, run
 from page_fixture import PHONE, Watched, chromium
 from pnyx.core.errors import InputError
@@ -29,7 +29,7 @@ from pnyx.formats.perspectives import by_question
 from pnyx.perspectives.measures.coverage import measure_perspectives
 from pnyx.stats.base import Measured
 from pnyx.web.rendering import STATIC, Links
-from pnyx.web.results.export import export_pages
+from pnyx.web.results.export import PublishedCatalogue, export_pages
 from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.records import NotFoundError
 from pnyx.web.results.routes import address_of, addresses, rendered, show, site_of
@@ -291,6 +291,21 @@ def test_csv_has_intervals_counts_and_marks_apart():
     )
 
 
+@pytest.mark.parametrize(("topics", "label"), [(1, "By text"), (2, "By topic")])
+def test_a_quality_profile_leads_to_topics_from_two_on(tmp_path, topics, label):
+    """With a single topic, it leads to the texts at once."""
+    manifest = {"format": "pnyx-results", "format_version": 1, "task": "quality", "judge": "j"}
+    rows = [
+        {"id": f"t{n}-a", "group": f"t{n}", "task": "quality", "dimension": "clarity", "value": 2,
+         "scale": [1, 3], "judge": "j"}
+        for n in range(topics)
+    ]  # fmt: skip
+    write_rows(tmp_path / "q" / "answers.jsonl", rows)
+    (tmp_path / "q" / "manifest.json").write_text(json.dumps(manifest))
+    page = show(open_catalogue([str(tmp_path / "q")]), address_of("quality/q"))
+    assert [(group.label, group.total) for group in page.values["choices"]] == [(label, topics)]
+
+
 # The export ---------------------------------------------------------------------------------------
 
 
@@ -336,6 +351,15 @@ def test_an_export_tells_nothing_of_this_machine(place, exported):
         if path.is_file() and "static" not in path.parts:
             text = path.read_text(encoding="utf-8")
             assert [one for one in secrets if one in text] == [], path
+
+
+def test_folders_that_pages_must_not_name_come_longest_first(place, catalogue):
+    """A folder inside another is removed whole, not up to the name of the outer one."""
+    folders = PublishedCatalogue(catalogue.path).folders()
+    lengths = [len(folder) for folder in folders]
+    assert lengths == sorted(lengths, reverse=True)
+    assert str(place / "results") in folders
+    assert lengths[0] > len(str(place / "results")) > lengths[-1]
 
 
 @pytest.mark.all

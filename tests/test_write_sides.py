@@ -20,7 +20,7 @@ from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit
 from pnyx.judging.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking
-from pnyx.search.polarity import same_words
+from pnyx.search.polarity import read_claim, same_words
 from pnyx.search.sides import CORPUS_LABEL, match_labels
 from pnyx.search.topics import TopicMatch, TopicMatcher
 
@@ -68,6 +68,18 @@ class WrittenJudge:
 )
 def test_the_same_words(topic: str, question: str, relation: int) -> None:
     assert same_words(topic, question) == relation
+
+
+@pytest.mark.parametrize(
+    ("claim", "sign"),
+    [
+        ("Voting should be compulsory", 1),
+        ("Voting should not be compulsory", -1),
+        ("Voting should not never be compulsory", 1),
+    ],
+)
+def test_an_odd_number_of_negations_reverses_a_claim(claim: str, sign: int) -> None:
+    assert read_claim(claim).sign == sign
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -265,6 +277,22 @@ def test_a_label_on_another_topic_says_that_a_passage_is_off(
     assert settled_by_label(matches) == [True, passed_over]
     placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known, matches))
     assert [one.passed_over for one in placed] == [False, passed_over]
+
+
+@pytest.mark.parametrize(("why", "probability"), [("meaning", 0.95), ("words", None)])
+def test_a_label_is_as_likely_to_be_on_the_question_as_its_topic(
+    why: Any, probability: float | None
+) -> None:
+    """P(same) 0.9 and P(opposite) 0.05 are 0.95 if a model compared; the same words need none."""
+    argument = _labelled("pro", "Voting as a duty")
+    match = TopicMatch("Voting as a duty", 0.9, 0.05, why, used=True)
+    known = [Judged(False, Provenance("r", method=BY_PASSAGE), 0.1)]
+    judge = WrittenJudge(_relevant(NO))
+    (placed,) = run_blocking(
+        lambda: place_async(QUESTION, [argument], judge, Plan(), known, [match])
+    )
+    assert placed.relevance.value is True
+    assert placed.relevance.probability == (probability and pytest.approx(probability))
 
 
 def test_what_argues_some_side_that_nobody_knows_is_undecided() -> None:
