@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,27 @@ from command import called
 RECIPES = Path(__file__).parents[1] / "docs" / "recipes"
 PAGES = {"check-a-judge": 3, "supported-answers": 6}
 """Page -> how many `pnyx` commands it runs with their output."""
+OPENING = re.compile(
+    r"\A# [^\n]+\n\n(?!```|#)(?:(?!^##).)*?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
+SHOWN = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+OPENINGS = {
+    "annotate": (),
+    "campaign": (),
+    "cascades": ("annotate",),
+    "distil": ("annotate",),
+    "judging-quality": (),
+    "language-models": (),
+    "many-machines": (),
+    "nuggets": (),
+    "passages": (),
+    "perspectives": (),
+    "reports": (),
+    "reports-campaign": ("reports",),
+    "viewing-figures": (),
+    "writing-reports": (),
+}
+"""Page -> pages whose first commands come before its own. The others need a server or a browser."""
 STEP = re.compile(r"^\$ (.*?)\n(.*?)(?=^\$ |\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -80,6 +104,51 @@ def test_a_recipe_is_linked_and_short(page: str) -> None:
     assert f"\n{page}\n" in index
     prose = re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL)
     assert len(prose.split()) < 600
+
+
+@pytest.mark.parametrize("page", sorted(RECIPES.glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_opens_with_a_command_and_is_short(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert OPENING.match(text)
+    assert len(text.split()) <= 1500
+
+
+def first_commands(page: str) -> str:
+    opening = OPENING.match(text_of(page))
+    assert opening
+    return opening[2]
+
+
+@pytest.mark.all
+@pytest.mark.parametrize("page", OPENINGS)
+def test_the_first_commands_of_a_page_print_what_it_shows(page: str, tmp_path: Path) -> None:
+    if page == "perspectives":
+        pytest.importorskip("pnyx_build")
+    environment = {
+        **os.environ,
+        "COLUMNS": "100",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PNYX_STORE": str(tmp_path / "store.sqlite"),
+    }
+    environment.pop("PNYX_LLM", None)
+    done = subprocess.run(
+        ["bash", "-e"],
+        input="".join(map(first_commands, (*OPENINGS[page], page))),
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    shown = SHOWN.search(text_of(page))
+    assert shown
+    assert holds(without_times(done.stdout), without_times(shown[1])), done.stdout
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"\d+\.\d+ s$", "", text, flags=re.MULTILINE)
 
 
 @pytest.mark.all

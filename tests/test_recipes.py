@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
             "index example/arguments.jsonl --out my.index --words-only",
             "search my.index --topics example/questions.md --model bm25 --out bm25.run",
             "annotate sample my.index example/questions.md --out pairs.jsonl",
-            "annotate label pairs.jsonl --labels example/labels.jsonl --out labels",
+            "annotate label pairs.jsonl --judge example/labels.jsonl --out labels",
             "judge support example/items.jsonl --out packaged",
         )
         for step in steps:
