@@ -16,7 +16,10 @@ LAB = ROOT / "lab"
 SCRIPTS = [path for path in sorted(LAB.rglob("*.py")) if "peer_inputs" not in path.parts]
 NEIGHBOURS = {path.stem for path in (*SCRIPTS, *(ROOT / "tests").glob("*.py"))}
 LIBRARIES = frozenset(
-    "bm25s cosmic_ray coverage deepeval faiss genai_prices minima_llm onnx openai ragas ray torch transformers".split()
+    (
+        "bm25s cosmic_ray coverage deepeval faiss genai_prices minima_llm onnx openai ragas ray "
+        "torch transformers"
+    ).split()
 )
 """What a script may need that the tests do not install."""
 
