@@ -1,9 +1,10 @@
 """Describe and check the code's structure: `python lab/house.py`, or `make house`.
 
-Prints the lines, files and classes of each room, the longest files and functions, class names with
-several meanings, names that say too little, and the number of commands and options. Exit status 1,
-with the reason on stderr, if imports form a circle, if a class name has more than one meaning, if
-a name says too little, or if a file or function is too long.
+Prints the lines, files, classes and doors of each room, the contracts on imports, the longest files
+and functions, class names with several meanings, names that say too little, and the number of
+commands, options and settings. Exit status 1, with the reason on stderr, if imports form a circle,
+if a class name has more than one meaning, if a name says too little, or if a file or function is
+too long.
 `python lab/house.py --names ROOM` lists each name in a room that says too little, with its line.
 """
 
@@ -11,7 +12,9 @@ from __future__ import annotations
 
 import ast
 import sys
+import tomllib
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -123,6 +126,25 @@ def vague_names(path: Path, tree: ast.Module) -> list[tuple[int, str]]:
     return sorted(vague)
 
 
+def doors_of_rooms(modules: Mapping[str, tuple[Path, str, ast.Module]]) -> dict[str, list[str]]:
+    """Return the kinds of doors of each room: the upper-case names of its module `doors`."""
+    return {
+        room_of(name): [
+            ast.unparse(node.target).lower()
+            for node in tree.body
+            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target)[0].isupper()
+        ]
+        for name, (_, _, tree) in modules.items()
+        if name.endswith(".doors")
+    }
+
+
+def contracts() -> list[str]:
+    """Return the names of the contracts on imports."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    return [contract["name"] for contract in settings["importlinter"]["contracts"]]
+
+
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Return the lines of a function without its docstring, which may be the help of a command."""
     first = function.body[0]
@@ -184,11 +206,14 @@ def main() -> int:
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 functions.append((lines_of(node), f"{place}:{node.lineno} {node.name}"))
     faults: list[str] = []
-    print(f"{'room':<12}{'lines':>8}{'files':>7}{'classes':>9}")
+    print(f"{'room':<14}{'lines':>7}{'files':>7}{'classes':>9}  doors")
+    doors = doors_of_rooms(modules)
     for room in sorted(lines, key=lambda room: -lines[room]):
-        print(f"{room:<12}{lines[room]:>8}{files[room]:>7}{classes[room]:>9}")
+        numbers = f"{lines[room]:>7}{files[room]:>7}{classes[room]:>9}"
+        print(f"{room:<14}{numbers}  {' '.join(doors.get(room, ()))}".rstrip())
     core = [room for room in lines if not room.startswith("pnyx_")]
-    print(f"{'src/pnyx':<12}{sum(lines[room] for room in core):>8}")
+    print(f"{'src/pnyx':<14}{sum(lines[room] for room in core):>7}")
+    print("\ncontracts (lint-imports):", *(f"\n  {name}" for name in contracts()))
     graph = {name: imports_of(name, tree, modules) for name, (_, _, tree) in modules.items()}
     faults += [f"circle of {len(part)}: {' '.join(part)}" for part in circles(graph)]
     longest = sorted(

@@ -44,3 +44,24 @@ def test_one_vague_name_fails(monkeypatch, capsys) -> None:
     monkeypatch.setattr(house, "VAGUE", frozenset({"text"}))
     assert house.main() == 1
     assert "names say too little" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("limit", ["FILE_LINES", "FUNCTION_LINES"])
+def test_a_file_or_function_of_more_lines_fails(monkeypatch, capsys, limit) -> None:
+    assert (house.FILE_LINES, house.FUNCTION_LINES) == (450, 60)
+    monkeypatch.setattr(house, limit, getattr(house, limit) - 60)
+    assert house.main() == 1
+    assert f"lines, at most {getattr(house, limit)}" in capsys.readouterr().err
+
+
+def test_a_docstring_does_not_count_as_lines_of_a_function() -> None:
+    (function,) = ast.parse('def f():\n    """One.\n\n    Two.\n    """\n    return 1\n').body
+    assert house.lines_of(function) == 2
+
+
+def test_rooms_are_printed_with_their_doors_and_the_contracts(capsys) -> None:
+    house.main()
+    printed = capsys.readouterr().out
+    (audit,) = (line for line in printed.splitlines() if line.startswith("audit "))
+    assert "commands" in audit.split()
+    assert "Nothing knows its plugins" in printed
