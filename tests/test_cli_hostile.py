@@ -431,7 +431,7 @@ def headers(tmp_path_factory):
 @pytest.mark.parametrize(
     ("header", "command"),
     [
-        ("L/manifest.json", "judge support items.jsonl --labels gold.jsonl --out L"),
+        ("L/manifest.json", "judge support items.jsonl --judge gold.jsonl --out L"),
         ("R/manifest.json", "audit card R --out c.json"),
         ("R/measures.json", "audit card R --out c.html"),
         ("S/summary.json", "audit card S --out c.html"),
@@ -441,7 +441,7 @@ def headers(tmp_path_factory):
         ("S/summary.json", "audit check R S --card card.json"),
         ("card.json", "view card.json --json"),
         ("s1/manifest.json", "files merge s1 s2 --out M2"),
-        ("a.jsonl.manifest.json", "annotate apply pairs.jsonl --labels gold.jsonl --out a.jsonl"),
+        ("a.jsonl.manifest.json", "annotate apply pairs.jsonl --judge gold.jsonl --out a.jsonl"),
         ("M/quality.json", read_quality_model),
         ("T/student.json", open_student),
     ],

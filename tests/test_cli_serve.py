@@ -40,7 +40,7 @@ def test_others_need_a_token_and_that_is_checked_first(call, own_place):
     ("options", "said"),
     [
         (["--set", "mu=5", "--model", "dense"], "mu"),
-        pytest.param(["--set", "lambda=0.5"], "--lambda requires", marks=pytest.mark.all),
+        pytest.param(["--set", "lambda=0.5"], "--set lambda requires", marks=pytest.mark.all),
         pytest.param(["--writer", "llm"], "--writer llm requires --llm", marks=pytest.mark.all),
         pytest.param(
             ["--budget", "1"], "--budget requires a language model", marks=pytest.mark.all

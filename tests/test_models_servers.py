@@ -343,7 +343,7 @@ def test_a_model_that_never_loads_ends_the_run_as_wait_says(addresses, run):
         code, _, err = run(*command)
     assert code == 2
     assert "still loads its model after 0.3 s" in err
-    assert "--wait SECONDS" in err
+    assert "--set wait=SECONDS" in err
     assert "kept" not in err.splitlines()[-1]
 
 
