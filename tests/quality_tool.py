@@ -1,4 +1,4 @@
-"""The scripts that train quality models, imported from lab/training of the repository."""
+"""Scripts of the repository, imported from lab/ and lab/training."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from types import ModuleType
 
 import pytest
 
-TOOLS = Path(__file__).parents[1] / "lab" / "training"
+LAB = Path(__file__).parents[1] / "lab"
 
 
 def tool(name: str) -> ModuleType:
     """Import a script; skip the test where lab/ is not in this copy."""
-    if not TOOLS.is_dir():
+    if not LAB.is_dir():
         pytest.skip("lab/ is not in this copy")
-    sys.path.insert(0, str(TOOLS))
+    folders = [str(LAB / "training"), str(LAB)]
+    sys.path[:0] = folders
     try:
         return importlib.import_module(name)
     finally:
-        sys.path.remove(str(TOOLS))
+        for folder in folders:
+            sys.path.remove(folder)
