@@ -162,6 +162,45 @@ def test_kinds_that_cannot_answer_a_command(support, call, words, judge, said):
     assert not Path("results").exists()
 
 
+def test_without_a_name_the_models_of_the_environment_answer(support, monkeypatch):
+    with ChatServer() as server:
+        monkeypatch.setenv("PNYX_LLM", server.spec)
+        assert support()[0] == 0
+        assert judges() == {"test"}
+        assert support("--judge", "packaged", out="packaged")[0] == 0
+        assert judges("packaged") != {"test"}
+        assert len(server.asked()) == len(ITEMS)
+
+
+def test_an_unknown_name_is_refused_without_its_password(refusal):
+    error = refusal("--judge", "htps://me:secret@host/v1#m")
+    assert "which is not a file or folder" in error
+    assert "secret" not in error
+
+
+@pytest.mark.parametrize("judge", ["people.jsonl", "former"])
+def test_shares_by_labels_or_answers_of_other_content_are_not_merged(support, call, judge):
+    def answers(last: bool) -> None:
+        write_rows("people.jsonl", [*LABELS[:2], {"id": "i2", "value": last}])
+        shutil.rmtree("former", ignore_errors=True)
+        assert support("--judge", "people.jsonl", out="former")[0] == 0
+
+    answers(True)
+    assert support("--judge", judge, "--shard", "1/2", out="share1")[0] == 0
+    assert support("--judge", judge, "--shard", "2/2", out="share2")[0] == 0
+    assert call("files", "merge", "share1", "share2", "--out", "whole")[0] == 0
+    answers(False)
+    assert support("--judge", judge, "--shard", "2/2", out="other")[0] == 0
+    status, _, error = call("files", "merge", "share1", "other", "--out", "mixed")
+    assert (status, "other" in error) == (2, True), error
+    assert not Path("mixed").exists()
+
+
+def test_a_threshold_next_to_a_cascade_is_refused(refusal):
+    error = refusal("--judge", NOBODY, "--set", "threshold=0.4", "--set", "cascade=c.json")
+    assert "threshold and cascade exclude each other" in error
+
+
 # --- a file of a judge
 
 
