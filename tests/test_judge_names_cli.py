@@ -173,7 +173,7 @@ def test_without_a_name_the_models_of_the_environment_answer(support, monkeypatc
 
 
 def test_an_unknown_name_is_refused_without_its_password(refusal):
-    error = refusal("--judge", "htps://me:secret@host/v1#m")
+    error = refusal("--judge", "htps://me:secret@host/v1?key=secret#m")
     assert "which is not a file or folder" in error
     assert "secret" not in error
 
