@@ -57,7 +57,7 @@ OPERATORS = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the `occurrence`-th place in the file where the operator applies."""
+    """One change: the `occurrence`-th location in the file where the operator applies."""
 
     room: str
     path: str
@@ -131,7 +131,7 @@ def changes_of(text: str) -> dict[tuple[int, int], list[tuple[str, int]]]:
 
 
 def changed_code(text: str, mutant: Mutant) -> str:
-    """Return the text of a file with the change; UsageError if it has no such place."""
+    """Return the text of a file with the change; UsageError if it has no such location."""
     text_changed = mutate_code(text, OPERATORS[mutant.operator], mutant.occurrence)
     if text_changed is None:
         raise click.UsageError(f"{mutant.path} has changed since the table was written")
@@ -395,8 +395,8 @@ def main(
                 workplace, mutant, measured, test_seconds, int(started) + 2 * number
             )
             outcomes[mutant] = outcome
-            place = f"{mutant.path}:{mutant.line}"
-            click.echo(f"{number} {outcome.state} {outcome.seconds} s {place}", err=True)
+            location = f"{mutant.path}:{mutant.line}"
+            click.echo(f"{number} {outcome.state} {outcome.seconds} s {location}", err=True)
             write_outcomes(out, outcomes)
         unreliable = check_killers(workplace, outcomes)
         for mutant in [mutant for mutant in outcomes if outcomes[mutant].test in unreliable]:

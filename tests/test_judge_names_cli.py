@@ -106,7 +106,7 @@ def test_several_models_vote(support):
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "message"),
     [
         ((NOBODY, "people.jsonl"), "--judge: people.jsonl answers alone; only language models"),
         (("people.jsonl", "packaged"), "--judge: people.jsonl answers alone; only language"),
@@ -117,10 +117,10 @@ def test_several_models_vote(support):
         (("folder",), "folder: holds no answers.jsonl and no student.json: expected results"),
     ],
 )
-def test_names_of_no_judge(refusal, names, said):
+def test_names_of_no_judge(refusal, names, message):
     Path("empty.jsonl").touch()
     Path("folder").mkdir()
-    assert said in refusal(*(word for name in names for word in ("--judge", name)))
+    assert message in refusal(*(word for name in names for word in ("--judge", name)))
 
 
 def test_a_pipe_is_refused_before_its_rows_are_lost(refusal, tmp_path):
@@ -131,7 +131,7 @@ def test_a_pipe_is_refused_before_its_rows_are_lost(refusal, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("judge", "setting", "said"),
+    ("judge", "setting", "message"),
     [
         ("people.jsonl", "threshold=0.7", "--set threshold does not apply to people's labels"),
         ("former", "calibration=c.json", "--set calibration does not apply to earlier results"),
@@ -142,23 +142,23 @@ def test_a_pipe_is_refused_before_its_rows_are_lost(refusal, tmp_path):
         ("packaged", "cheap=local", "--set cheap requires --set cascade"),
     ],
 )
-def test_settings_without_effect_are_refused(support, refusal, judge, setting, said):
+def test_settings_without_effect_are_refused(support, refusal, judge, setting, message):
     if judge == "former":
         assert support("--judge", "people.jsonl", out="former")[0] == 0
-    assert said in refusal("--judge", judge, "--set", setting)
+    assert message in refusal("--judge", judge, "--set", setting)
 
 
 @pytest.mark.parametrize(
-    ("words", "judge", "said"),
+    ("words", "judge", "message"),
     [
         ("audit run items.jsonl", "people.jsonl", "(people's labels) cannot"),
         ("judge report reports.jsonl --nuggets bank", "former", "(earlier results) cannot answer"),
     ],
 )
-def test_kinds_that_cannot_answer_a_command(support, call, words, judge, said):
+def test_kinds_that_cannot_answer_a_command(support, call, words, judge, message):
     assert support("--judge", "people.jsonl", out="former")[0] == 0
     status, _, error = call(*words.split(), "--judge", judge, "--out", "results")
-    assert (status, said in error) == (2, True), error
+    assert (status, message in error) == (2, True), error
     assert not Path("results").exists()
 
 
@@ -262,7 +262,7 @@ def test_a_prompt_next_to_the_file_is_found(support):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", ""),  # $PNYX_LLM, else packaged
         ("sample = 3", "j.toml: found 'sample', expected a setting of pnyx judge: "),
@@ -280,13 +280,13 @@ def test_a_prompt_next_to_the_file_is_found(support):
         (None, "j.toml: cannot be read: No such file"),
     ],
 )
-def test_a_wrong_file_is_one_line(support, refusal, content, said):
+def test_a_wrong_file_is_one_line(support, refusal, content, message):
     if content is not None:
         Path("j.toml").write_text(content)
-    if not said:
+    if not message:
         assert support("--judge", "j.toml")[0] == 0
         return
-    assert said in refusal("--judge", "j.toml")
+    assert message in refusal("--judge", "j.toml")
 
 
 def test_a_file_is_the_only_judge(refusal):
@@ -307,7 +307,7 @@ def test_fields_of_requests_are_a_table(support):
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "message"),
     [
         ("sample=3", "--set sample: no such setting; did you mean samples?"),
         ("zzz=3", "--set zzz: no such setting; expected one of "),
@@ -321,8 +321,8 @@ def test_fields_of_requests_are_a_table(support):
         ("combine=sum", "--set combine: 'sum' is not one of 'auto', 'majority', 'mean'."),
     ],
 )
-def test_a_wrong_setting_is_one_line(refusal, setting, said):
-    assert said in refusal("--judge", NOBODY, "--set", setting)
+def test_a_wrong_setting_is_one_line(refusal, setting, message):
+    assert message in refusal("--judge", NOBODY, "--set", setting)
 
 
 def test_a_setting_is_on_by_its_name_and_off_by_false_and_the_last_value_wins(call):
@@ -342,7 +342,7 @@ def test_a_setting_is_on_by_its_name_and_off_by_false_and_the_last_value_wins(ca
 
 
 @pytest.mark.parametrize(
-    ("flag", "said"),
+    ("flag", "message"),
     [
         ("--samples", "--samples is a setting: use --set samples=VALUE"),
         ("--expected-scores", "--expected-scores is a setting: use --set expected-scores"),
@@ -353,8 +353,8 @@ def test_a_setting_is_on_by_its_name_and_off_by_false_and_the_last_value_wins(ca
         ("--student", "--student was removed: use --judge"),
     ],
 )
-def test_a_removed_flag_says_what_to_use(refusal, flag, said):
-    assert said in refusal(flag, "1")
+def test_a_removed_flag_says_what_to_use(refusal, flag, message):
+    assert message in refusal(flag, "1")
 
 
 def test_saved_options_with_settings_give_the_same_answers(support):

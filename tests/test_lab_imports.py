@@ -58,7 +58,7 @@ def is_there(module: str, name: str) -> bool:
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(LAB)))
 def test_what_a_script_imports_exists(path: Path) -> None:
-    assert [found for found in imports(path) if not is_there(*found)] == []
+    assert [names for names in imports(path) if not is_there(*names)] == []
 
 
 def test_a_module_or_name_that_is_gone_is_noticed() -> None:

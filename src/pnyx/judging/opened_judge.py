@@ -95,12 +95,8 @@ def manifest_facts(opened: OpenedJudge, source: str, count: int) -> dict[str, An
 
 def settings_of(spec: JudgeSpec) -> dict[str, Any]:
     """Return the settings of a spec that affect the answers."""
-    names = (
-        *("probability", "batch", "samples", "combine", "temperature", "max_tokens"),
-        "threshold",
-    )
-    files = ("calibration", "cascade")
-    settings = {n: v for n in (*names, *files) if (v := getattr(spec, n)) is not None}
+    names = "probability batch samples combine temperature max_tokens threshold calibration cascade"
+    settings = {n: v for n in names.split() if (v := getattr(spec, n)) is not None}
     settings |= {"student": spec.names.student} if spec.names.student is not None else {}
     settings |= {"expected_scores": True} if spec.expected_scores else {}
     # The judge's name includes the model that is asked first; its address may contain secrets.

@@ -23,19 +23,7 @@ if TYPE_CHECKING:
 
 _THRESHOLDS: Final = MeasureDoor(
     "pnyx.cli.measure.annotations:measure_by_threshold",
-    frozenset(
-        (
-            "thresholds",
-            "labels",
-            "qrels",
-            "relevant_from",
-            "unjudged",
-            "at",
-            "plot",
-            "draws",
-            "seed",
-        )
-    ),
+    frozenset("thresholds labels qrels relevant_from unjudged at plot draws seed".split()),
 )
 _AMOUNT: Final = MeasureDoor(
     "pnyx.cli.measure.annotations:measure_amounts", frozenset("amount at topics plot".split())
