@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 import planted_judges as planted
 from chat_server import ChatServer
 from command import runner, write_rows
-from pnyx.audit.run_command import TrialName
 from pnyx.audit.trials.trial_items import rotated_texts
 from pnyx.audit.trials.trials import TRIALS
 from pnyx.cli import app, main
@@ -430,7 +428,3 @@ def test_an_irrelevant_text_is_never_one_of_the_own_topic():
             assert other not in texts[item.group]
     with pytest.raises(InputError, match="its topic contains all texts of other topics"):
         rotated_texts([items[0], items[4]], 0)
-
-
-def test_each_trial_can_be_named():
-    assert set(get_args(TrialName)) == set(TRIALS)
