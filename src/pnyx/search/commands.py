@@ -270,7 +270,7 @@ def _write_run(
     empty: list[str] = []
     below: list[str] = []
     unscored = written = 0
-    ids = SafeIds(lambda name: _has_id(searcher.engine, name))
+    ids = SafeIds(lambda name: isinstance(searcher.engine, Container) and name in searcher.engine)
     with atomic_text(str(run.out)) as stream:
         limit = _RUN if search.threshold is None else None
         for result in searcher.search(questions, run.k or limit):
@@ -302,11 +302,6 @@ def _write_run(
         )
     say(f"{escaped(str(run.out))}: {written:,} documents for {len(questions):,} topics, tag {tag}")
     return EXIT_UNSCORED if unscored else 0
-
-
-def _has_id(engine: Engine, doc_id: str) -> bool:
-    """Whether an index has a document with this id; False for an engine that cannot look up ids."""
-    return isinstance(engine, Container) and doc_id in engine
 
 
 def _tag(searcher: Searcher, search: SearchSpec) -> str:

@@ -23,7 +23,6 @@ from pnyx.search.plan import FEATURES
 if TYPE_CHECKING:
     from pnyx.formats.base import Format
     from pnyx.formats.file_account import FileAccount
-    from pnyx.search.refresh import Refreshed
 
 Progress: TypeAlias = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]]]
 
@@ -195,11 +194,6 @@ def _refresh(source: str, folder: str, reporting: IndexReporting) -> None:
     if refreshed:
         line = f"{escaped(folder)} refreshed: {refreshed.changes}"
     _say_line(source, accounts, line, reporting)
-    _warn_of_dropped(folder, refreshed, reporting)
-
-
-def _warn_of_dropped(folder: str, refreshed: Refreshed, reporting: IndexReporting) -> None:
-    """Name the command that remakes the features that depend on all documents."""
     if flags := " ".join(_UPDATED_BY[n] for n in refreshed.dropped if n in _UPDATED_BY):
         reporting.warn(
             f"documents were removed. To bring its features up to date: pnyx index --update "

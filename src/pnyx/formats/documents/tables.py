@@ -185,7 +185,8 @@ def _parse(cells: Mapping[str, Any]) -> Evidence:
         if any(isinstance(premise, dict) for premise in row["premises"]):
             from pnyx.formats.documents.dumps import parse_argsme
 
-            return parse_argsme({**row, **_context(row)})
+            value = _literal(row.get("context", ""))
+            return parse_argsme({**row, **({"context": value} if isinstance(value, dict) else {})})
     elif "premise" in row and "premises" not in cells:
         row["premises"] = [row.pop("premise")]
     elif "premises" in cells:
@@ -199,11 +200,6 @@ def _premises(cell: str) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(v, str | dict) for v in value):
         raise unlike(cell, "premises", "a JSON list of text")
     return value
-
-
-def _context(row: Mapping[str, Any]) -> dict[str, Any]:
-    value = _literal(row.get("context", ""))
-    return {"context": value} if isinstance(value, dict) else {}
 
 
 def _literal(cell: str) -> Any:

@@ -61,7 +61,7 @@ _SCRIPTS: Final = {
 def language_of(text: str) -> str:
     """Return the English name of a text's language, "" if unclear; by script if not Latin."""
     read = text[:_READ]
-    letters = Counter(_script(c) for c in read if c.isalpha())
+    letters = Counter(unicodedata.name(c, "").split(" ", 1)[0] for c in read if c.isalpha())
     script = max(letters, key=letters.__getitem__, default="")
     if script != "LATIN":
         kana = [s for s in ("HIRAGANA", "KATAKANA") if letters[s]] if script == "CJK" else []
@@ -72,10 +72,6 @@ def language_of(text: str) -> str:
     (most, name), (second, _) = hits[:2]
     enough = most >= _LEAST_WORDS and most * 8 >= min(len(words), 40)
     return name if enough and most > second + second // 2 else ""
-
-
-def _script(character: str) -> str:
-    return unicodedata.name(character, "").split(" ", 1)[0]
 
 
 def other_language(question: str, documents: Iterable[str]) -> str:

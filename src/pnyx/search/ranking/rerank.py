@@ -115,8 +115,9 @@ async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Li
     reasons: list[str] = []
     for ranks in windows:
         present = order[ranks.start : ranks.stop]
+        parts = [question.id, *([how.stance] if how.stance else [])]
         task = Ranking(
-            id=_window_id(question, how, ranks, len(windows)),
+            id=":".join([*parts, f"{ranks.start + 1}-{ranks.stop}"] if len(windows) > 1 else parts),
             query=question.text,
             texts=tuple(passages[i] for i in present),
             criterion=how.criterion(question),
@@ -137,11 +138,6 @@ async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Li
     return Reranked(
         tuple(order), len(windows), len(reasons), dict(counts), problems, reasons=tuple(reasons)
     )
-
-
-def _window_id(question: Question, how: Listwise, ranks: range, windows: int) -> str:
-    parts = [question.id, *([how.stance] if how.stance else [])]
-    return ":".join([*parts, f"{ranks.start + 1}-{ranks.stop}"] if windows > 1 else parts)
 
 
 def _checked(answer: Answer, count: int) -> Answer:
