@@ -101,7 +101,8 @@ def argue(
     retrieved = retrieve(searcher, question, plan)
     reading = None
     if model is not None:
-        reading = _read(model, question, retrieved)
+        texts = [document.text for document in retrieved.documents]
+        reading = run_blocking(lambda: read_question(model, question, texts))
         retrieved = retrieve(searcher, question, plan, reading.searches, retrieved)
     posed = question if reading is None else reading.posed(question)
     tell("found", {"documents": len(retrieved.documents)})
@@ -204,11 +205,6 @@ class _Inquiry:
             "writer": self.writer.name,
             "citations": said_of_citations(self.citing.name, self.writer.name, quotes=self._quotes),
         }
-
-
-def _read(model: StoredModel, question: Question, retrieved: RetrievedDocuments) -> QuestionReading:
-    texts = [document.text for document in retrieved.documents]
-    return run_blocking(lambda: read_question(model, question, texts))
 
 
 def _untold(step: str, values: Mapping[str, Any]) -> None:

@@ -122,7 +122,11 @@ def command(
         searcher = open_searcher(opened, search, llm, judge, say, unit)
         questions = _questions(question, run)
         if model.plan:
-            return _print_plan(searcher, questions, llm, model, run.k, as_json=as_json)
+            for _ in searcher.search(questions, run.k):
+                pass
+            count = "1 question" if len(questions) == 1 else f"{len(questions):,} questions"
+            plan_asked(llm, model, count, {"questions": len(questions)}, as_json=as_json)
+            return 0
         if run.topics is not None:
             return _write_run(searcher, questions, run, search)
         return _show(searcher, questions[0], run.k, as_json)
@@ -150,23 +154,6 @@ def _questions(text: str | None, run: RunSpec) -> list[Question]:
     if not questions:
         raise InputError("found no topics, expected at least one", path=run.topics)
     return questions
-
-
-def _print_plan(
-    searcher: Searcher,
-    questions: Sequence[Question],
-    llm: StoredModel | None,
-    model: PaidModelSpec,
-    k: int | None,
-    *,
-    as_json: bool,
-) -> int:
-    """Print what the searches would ask, for windows of the rankings before reranking."""
-    for _ in searcher.search(questions, k):
-        pass
-    count = "1 question" if len(questions) == 1 else f"{len(questions):,} questions"
-    plan_asked(llm, model, count, {"questions": len(questions)}, as_json=as_json)
-    return 0
 
 
 # One question ------------------------------------------------------------------------------------

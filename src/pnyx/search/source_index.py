@@ -45,18 +45,6 @@ class IndexReporting:
     progress: Progress = field(default=partial(counting, None))
 
 
-def index_path(source: str) -> str:
-    """Return the folder next to a file or folder of documents in which its index is kept.
-
-    It is absolute if `source` is. InputError: the root folder has no place next to it.
-    """
-    real = Path(os.path.realpath(source))
-    if not real.name:
-        raise _elsewhere(source, "its index cannot be kept next to it")
-    path = real.with_name(plain_name(real.name) + ENDING)
-    return str(path) if Path(source).is_absolute() else os.path.relpath(path)
-
-
 def keep_index(
     source: str, *, features: tuple[str, ...] = FEATURES, reporting: IndexReporting | None = None
 ) -> str:
@@ -74,7 +62,11 @@ def keep_index(
 
     reporting = reporting or IndexReporting()
     _check_documents(source)
-    folder = index_path(source)
+    real = Path(os.path.realpath(source))
+    if not real.name:
+        raise _elsewhere(source, "its index cannot be kept next to it")
+    path = real.with_name(plain_name(real.name) + ENDING)
+    folder = str(path) if Path(source).is_absolute() else os.path.relpath(path)
     with _source_locked(source, reporting.say):
         recover_folder(Path(folder))
         if is_index(Path(folder)):

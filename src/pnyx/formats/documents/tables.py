@@ -224,20 +224,16 @@ def _writer(delimiter: str) -> Writer:
             return
         fields = _ARGUMENT if isinstance(first, Argument) else _DOCUMENT
         columns = (*fields, *first.extra)
-        _line(stream, delimiter, _checked_names(columns))
+        for name in columns:
+            if name != name.strip() or "\0" in name or name.startswith("\ufeff"):
+                raise InputError(f"{shorten(name)!r} cannot be the name of a column")
+        _line(stream, delimiter, columns)
         places = dict.fromkeys(columns, "")
         for record in chain((first,), rest):
             cells = _record_cells(record, places, type(first))
             _line(stream, delimiter, cells)
 
     return write
-
-
-def _checked_names(columns: tuple[str, ...]) -> tuple[str, ...]:
-    for name in columns:
-        if name != name.strip() or "\0" in name or name.startswith("\ufeff"):
-            raise InputError(f"{shorten(name)!r} cannot be the name of a column")
-    return columns
 
 
 def _record_cells(record: Evidence, columns: Mapping[str, str], kind: type[Any]) -> Iterable[str]:
