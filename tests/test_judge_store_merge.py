@@ -44,7 +44,7 @@ def row(text: str = "q", reply: str = "yes", *, model: str = "m", when: str = WH
 def fill(path: Path, rows: list[StoredRow]) -> Path:
     with Store(path) as store, store.transaction():
         for each in rows:
-            store.put_row(each)
+            store.put_columns(each.columns())
     return path
 
 

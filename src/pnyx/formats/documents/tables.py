@@ -267,10 +267,10 @@ def _argument_cells(argument: Argument, refuse: Any) -> dict[str, str]:
     return {**cells, "premises": premises.replace("\0", "\\u0000")}
 
 
-def write_cells(stream: IO[str], rows: Iterable[Iterable[str]], delimiter: str = ",") -> None:
+def write_cells(stream: IO[str], rows: Iterable[Iterable[str]]) -> None:
     """Write the rows of a table, header first, so that `scan_cells` reads them back unchanged."""
     for row in rows:
-        _line(stream, delimiter, row)
+        _line(stream, ",", row)
 
 
 def _line(stream: IO[str], delimiter: str, cells: Iterable[str]) -> None:

@@ -249,12 +249,8 @@ class Store:
         """Release a claim."""
         self.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, owner))
 
-    def put_row(self, row: StoredRow) -> Outcome:
-        """Add a row unchanged, its key unchecked; an existing row is kept."""
-        return self.put_columns(row.columns())
-
     def put_columns(self, columns: Sequence[Any]) -> Outcome:
-        """Add a row given as `StoredRow.columns()`; see `put_row`."""
+        """Add a row (`StoredRow.columns()`), its key unchecked; an existing row is kept."""
         with self._lock:
             if self._insert(columns):
                 return "added"
