@@ -175,7 +175,7 @@ def plan_labels(
     goals = [] if half_width is None else [planner.goal(measure, half_width, None)]
     goals += [planner.goal(name, None, bar) for name, bar in canonical_bars(bars or {}).items()]
     labelled_groups = {pair.group for pair in joined.pairs} - {""}
-    candidates = []
+    candidates = []  # rows that nobody has labelled and that the judge has scored
     for item in items.items:
         verdict = item.verdicts.get(judge)
         if verdict is not None and not labels_of(item, items.people):

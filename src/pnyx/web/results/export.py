@@ -288,6 +288,7 @@ class _Writer:
         if parts:
             values = {**content.values, "page": address.page, "gathered": parts}
             text = rendered(Content("gathered", values), address, self.site, links)
+        # Unnecessary quotes are removed; pictures are XML, which needs them.
         pieces = re.split("(<svg |</svg>)", _IMPLIED.sub("", self.folders.sub("", text)))
         pieces[::4] = [_QUOTED.sub(r"\1\2", piece) for piece in pieces[::4]]
         text = "".join(pieces)
