@@ -138,7 +138,7 @@ class Store:
         try:
             with self._errors():
                 # A damaged text is detected by its checksum, and can then still be deleted.
-                self._connection.text_factory = _decode
+                self._connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
                 # A schema written by someone else may only call plain functions.
                 self._connection.execute("PRAGMA trusted_schema = OFF")
                 self._check_application()
@@ -395,7 +395,3 @@ class Store:
     def _problem(self, detail: str) -> str:
         path = escaped(str(self.path))
         return f"{path}: the judgement store cannot be used: {shorten(detail)}"
-
-
-def _decode(text: bytes) -> str:
-    return text.decode("utf-8", "surrogateescape")
