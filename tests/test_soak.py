@@ -18,7 +18,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import httpx2
 import pytest
@@ -297,10 +297,10 @@ def check_labels(folder: Path, people: Sequence[Annotator]) -> None:
 
 # -- a judging run ---------------------------------------------------------------------------------
 
-FAULTS = ("500_once", "503_once", "429_once", "reset_once", "cut_body_once", "html_once", "empty_once",
-          "truncated_json_once", "prose_once", "prose", "refusal")  # fmt: skip
+BRIEF = ("500", "503", "429", "reset", "cut_body", "html", "empty", "truncated_json", "prose")
+NEVER = ("prose", "refusal")
+FAULTS = (*(f"{fault}_once" for fault in BRIEF), *NEVER)
 """What the server does to some of the items; the last two are never readable."""
-NEVER: Final = FAULTS[-2:]
 
 
 def faulty_rows(draw: random.Random, count: int, name: str) -> list[dict[str, str]]:
