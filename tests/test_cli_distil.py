@@ -333,7 +333,7 @@ def test_a_card_of_a_student_is_checked_with_the_same_student(capsys, student, m
     then = json.loads(Path("A/card.json").read_text())
     assert then["judge"].startswith("student:student@")
     Path("A/card.json").rename("judge.json")
-    check = ("audit", "check", "--card", "judge.json", "--out", "B")
+    check = ("audit", "card", "--against", "judge.json", "--again", "B")
     assert "no language model answered for this card" in refused(called(capsys, *check, *LLM))
     assert not Path("B").exists()
     monkeypatch.setenv("PNYX_LLM", LLM[1])

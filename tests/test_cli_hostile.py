@@ -436,9 +436,9 @@ def headers(tmp_path_factory):
         ("R/measures.json", "audit card R --out c.html"),
         ("S/summary.json", "audit card S --out c.html"),
         ("S/manifest.json", "audit card S --out c.md"),
-        ("card.json", "audit check later.json --card card.json --draws 0"),
-        ("R/manifest.json", "audit check R S --card card.json"),
-        ("S/summary.json", "audit check R S --card card.json"),
+        ("card.json", "audit card later.json --against card.json --draws 0"),
+        ("R/manifest.json", "audit card R S --against card.json"),
+        ("S/summary.json", "audit card R S --against card.json"),
         ("card.json", "view card.json --json"),
         ("s1/manifest.json", "files merge s1 s2 --out M2"),
         ("a.jsonl.manifest.json", "annotate apply pairs.jsonl --judge gold.jsonl --out a.jsonl"),
@@ -466,7 +466,9 @@ def test_a_header_with_a_field_of_another_type_is_one_line(
                 main(command.split())
             printed = capsys.readouterr()
             said = [one for one in printed.err.splitlines() if one[:5] == "pnyx:"]
-            if ended.value.code == 1:  # of pnyx audit check: another figure, by which it is worse
+            if (
+                ended.value.code == 1
+            ):  # of audit card --against: another figure, by which it is worse
                 assert re.search(r"worse by more than 0\.1: \w", printed.out)
                 continue
             assert ended.value.code in ((0, 2, 3) if number else (0, 3))

@@ -230,7 +230,7 @@ def test_shares_and_stores_are_not_merged_with_each_other(call, capsys):
     (annotations,) = in_shares(call, 1, "annotate", "apply", relevance_items(), suffix=".jsonl")
     with Store("s.sqlite"):
         pass
-    assert call("store", "export", "--store", "s.sqlite", "--out", "exported.jsonl")[0] == 0
+    assert call("store", "--store", "s.sqlite", "--export", "exported.jsonl")[0] == 0
     for share in (shares[0], annotations):
         for store in ("s.sqlite", "exported.jsonl", "-"):
             said = refused(capsys, share, store, "--out", "o")
