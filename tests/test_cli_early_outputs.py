@@ -139,8 +139,10 @@ def place(tmp_path, monkeypatch):
         ("annotate define q.jsonl --out folder.md", "folder.md: cannot be written"),
         ("annotate define q.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),
         ("annotate label items.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),
-        ("annotate apply items.jsonl --out a.jsonl --qrels folder.md", "folder.md: cannot be"),
-        ("annotate apply items.jsonl --out a.jsonl --qrels q.txt", "question_id 'q 1' is empty or"),
+        ("annotate label items.jsonl --annotations-out a.jsonl --qrels folder.md",
+         "folder.md: cannot be"),
+        ("annotate label items.jsonl --annotations-out a.jsonl --qrels q.txt",
+         "question_id 'q 1' is empty or"),
         ("judge relevance items.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),
         ("perspectives tea? --out folder.md", "folder.md: cannot be written"),
         ("argue x.index tea? --html folder.md", "folder.md: cannot be written"),
@@ -154,7 +156,7 @@ def test_nobody_is_asked_for_what_cannot_be_written(capsys, place, command, said
     if " x.index" in command:
         build_index(load_example().arguments[:3], place / "x.index")
     with ChatServer() as server:
-        asks = command.startswith(("annotate label", "annotate apply", "judge", "nuggets merge"))
+        asks = command.startswith(("annotate label", "judge", "nuggets merge"))
         status = run(*command.split(), "--judge" if asks else "--llm", server.spec)
         error = capsys.readouterr().err
         assert (status, error.count("\n")) == (2, 1), error

@@ -382,6 +382,9 @@ def _changed(value: object) -> Iterator[object]:
             yield copy
 
 
+ANNOTATE = "annotate label pairs.jsonl --judge gold.jsonl --annotations-out a.jsonl".split()
+
+
 @pytest.fixture(scope="module")
 def headers(tmp_path_factory):
     """A folder with one of each header that a later command reads."""
@@ -416,7 +419,7 @@ def headers(tmp_path_factory):
         made("judge", "support", "items.jsonl", "--out", "R")
         made("measure", "R", "--labels", "gold.jsonl", "--draws", "0")
         made("audit", "run", "--trial", "injection", "items.jsonl", "--out", "S", "--draws", "0")
-        made("annotate", "apply", "pairs.jsonl", "--judge", "gold.jsonl", "--out", "a.jsonl")
+        made(*ANNOTATE)
         made("audit", "card", "R", "S", "--labels", "gold.jsonl", "--out", "card.json")
         shutil.copy("card.json", "later.json")
         for n in "12":
@@ -441,7 +444,7 @@ def headers(tmp_path_factory):
         ("S/summary.json", "audit card R S --against card.json"),
         ("card.json", "view card.json --json"),
         ("s1/manifest.json", "files merge s1 s2 --out M2"),
-        ("a.jsonl.manifest.json", "annotate apply pairs.jsonl --judge gold.jsonl --out a.jsonl"),
+        ("a.jsonl.manifest.json", " ".join(ANNOTATE)),
         ("M/quality.json", read_quality_model),
         ("T/student.json", open_student),
     ],
