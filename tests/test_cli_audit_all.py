@@ -90,9 +90,13 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
     # Results and folders may be named, too; what the card has and they lack was not measured.
     folders = ("C/support", "C/noise")
     status, out, _ = called(
-        capsys, "audit", "card", *folders, "--against", "judge.json", "--margin", "1", "--json"
-    )
+        capsys, "audit", "card", *folders, "--against", "judge.json", "--margin", "1", "--json",
+        "--out", "later.json"
+    )  # fmt: skip
     assert status == 3
+    assert [row["trial"] for row in json.loads(Path("later.json").read_text())["trials"]] == [
+        "noise"
+    ]
     assert "support, injection: excess" in json.loads(out)["not_measured"]
 
 

@@ -244,6 +244,14 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
             "formats was removed: use pnyx audit run ITEMS --format",
         ),
         (
+            ("audit", "pairs", "rag.jsonl", "--out", "p"),
+            "pairs was removed: use pnyx audit run ITEMS --trial self --write-pairs PAIRS",
+        ),
+        (
+            ("audit", "check", "--card", "c.json", "--out", "F"),
+            "check was removed: use pnyx audit card NOW --against CARD",
+        ),
+        (
             ("audit", "run", "--trial", "order", "rag.jsonl", "--out", "S", "--qrels", "q"),
             "is only for noise",
         ),

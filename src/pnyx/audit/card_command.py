@@ -12,8 +12,9 @@ import click
 from pnyx.audit.card_rerun import RerunSpec, run_again
 from pnyx.cli.options import Outcome, refuse_two_outputs, say
 from pnyx.cli.params import Raw, verb
+from pnyx.cli.rerun import TrustSpec
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
-from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.core.spec import Spec, file_opt, out_opt
 from pnyx.display.text import many
 from pnyx.formats.text_types import FileName
 from pnyx.judging.judge_names import short_name
@@ -23,8 +24,8 @@ EXIT_WORSE = 1
 _ENDINGS = (".html", ".md", ".json")
 
 
-class CardSpec(RerunSpec, BootstrapSpec, heading="Card"):
-    """What the card contains, where to write it, and what to compare it with."""
+class _PageSpec(Spec, heading="Card"):
+    """What the card contains, and where to write it."""
 
     out: FileName | None = out_opt(
         None, "Page to write: .html (self-contained), .md or .json; - is JSON to stdout."
@@ -32,14 +33,10 @@ class CardSpec(RerunSpec, BootstrapSpec, heading="Card"):
     labels: tuple[FileName, ...] = file_opt(
         (), "People's labels (JSONL) of the results. Repeatable."
     )
-    margin: float | None = opt(
-        None,
-        "By how much a figure may be worse.",
-        within="[0, 1]",
-        default_text="the card's, else 0.1",
-        needs="against",
-        heading=RerunSpec.heading,
-    )
+
+
+class CardSpec(BootstrapSpec, TrustSpec, RerunSpec, _PageSpec):
+    """All options of `pnyx audit card`."""
 
     def check(self, results: Sequence[str], *, as_json: bool) -> None:
         """Reject options that have no effect or exclude each other."""
@@ -132,7 +129,7 @@ def _compare(results: Sequence[str], path: str, spec: CardSpec, *, as_json: bool
 
     then = read_card(path)
     if spec.again is not None:
-        later = run_again(then, path, spec)
+        later = run_again(then, path, spec, spec.values())
     elif len(results) == 1 and not Path(results[0]).is_dir():
         for name in ("labels", "out"):
             if spec.given(name):

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pnyx.cli.exit_status import EXIT_BAD_INPUT, EXIT_UNSCORED
 from pnyx.cli.record import changed_input, check_record
-from pnyx.cli.rerun import TrustSpec, arguments_of, environment_of, trusted_record
+from pnyx.cli.rerun import arguments_of, environment_of, trusted_record
 from pnyx.core.errors import InputError, OptionError, PnyxError
 from pnyx.core.network import network_limited_to
-from pnyx.core.spec import file_opt, out_opt
+from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.formats.text_types import FileName, JudgeName
 from pnyx.judging.judge_kinds import names_model, read_names
 
 
-class RerunSpec(TrustSpec, heading="Comparison"):
-    """How a card's own command is run again."""
+class RerunSpec(Spec, heading="Comparison"):
+    """The earlier card, and how its own command is run again."""
 
     against: FileName | None = file_opt(
         None, "Earlier card (.json) to compare with.", metavar="CARD"
+    )
+    margin: float | None = opt(
+        None,
+        "By how much a figure may be worse.",
+        within="[0, 1]",
+        default_text="the card's, else 0.1",
+        needs="against",
     )
     again: FileName | None = out_opt(
         None,
@@ -46,7 +53,9 @@ class RerunSpec(TrustSpec, heading="Comparison"):
         return read_names(self.judge).models
 
 
-def run_again(card: dict[str, Any], path: str, spec: RerunSpec) -> dict[str, Any]:
+def run_again(
+    card: dict[str, Any], path: str, spec: RerunSpec, values: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     """Run the card's own command again, and return the card that it writes."""
     from pnyx.audit.card_file import read_card
     from pnyx.cli import app
@@ -56,7 +65,7 @@ def run_again(card: dict[str, Any], path: str, spec: RerunSpec) -> dict[str, Any
         raise InputError("the card does not record its command: give R", path=path)
     check_record(record, path)
     judge_options = _asked_anew(record, path, spec)
-    out, values = str(spec.again), spec.values()
+    out = str(spec.again)
     options = dict(record["options"])
     if _recorded_models(record):
         options.pop("judge", None)

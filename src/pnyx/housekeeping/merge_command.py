@@ -40,7 +40,7 @@ def command(inputs: tuple[str, ...], spec: MergedFilesSpec) -> Outcome:
     """Merge the output of several machines: the shares of a run, or judgement stores.
 
     Shares (--shard I/N) are results folders of pnyx judge, or files of annotations (pnyx annotate
-    apply, verdicts.jsonl of pnyx compare retrievers). All shares of the run are needed, each once,
+    label, verdicts.jsonl of pnyx compare retrievers). All shares of the run are needed, each once,
     with the same items, judge, prompts and settings. The files are byte-identical to those of an
     unsharded run. Exit status 3: some items are unscored.
 
