@@ -179,7 +179,7 @@ def test_a_damaged_reply_is_missing_with_a_note_and_then_replaced(judged, damage
 def test_a_damaged_reply_is_not_exported_and_makes_way_for_a_merged_one(stored, tmp_path):
     path = Path(shutil.copy(stored, tmp_path))
     changed(path, "UPDATE replies SET usage = '{}'")
-    with pytest.raises(InputError, match="gc --damaged"):
+    with pytest.raises(InputError, match="store --damaged --delete"):
         merge_stores([path], tmp_path / "t")
     assert not (tmp_path / "t").exists()
     (merged,) = merge_stores([stored], path)
