@@ -52,17 +52,17 @@ def imports_of(
     name: str, tree: ast.Module, modules: dict[str, tuple[Path, str, ast.Module]]
 ) -> set[str]:
     """Return the modules that `name` imports anywhere in its file, typing imports included."""
-    found = set()
+    imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             whole = {f"{node.module}.{alias.name}" for alias in node.names}
             inner = whole & modules.keys()
-            found |= inner
+            imported |= inner
             if inner != whole:
-                found.add(node.module)
-    return (found & modules.keys()) - {name}
+                imported.add(node.module)
+    return (imported & modules.keys()) - {name}
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
@@ -197,14 +197,14 @@ def main() -> int:
         room = room_of(name)
         lines[room] += text.count("\n")
         files[room] += 1
-        place = path.relative_to(ROOT)
+        file = path.relative_to(ROOT)
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 classes[room] += 1
                 if not node.name.startswith("_"):
-                    meanings[node.name].append(f"{place}:{node.lineno}")
+                    meanings[node.name].append(f"{file}:{node.lineno}")
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                functions.append((lines_of(node), f"{place}:{node.lineno} {node.name}"))
+                functions.append((lines_of(node), f"{file}:{node.lineno} {node.name}"))
     faults: list[str] = []
     print(f"{'room':<14}{'lines':>7}{'files':>7}{'classes':>9}  doors")
     doors = doors_of_rooms(modules)

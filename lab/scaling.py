@@ -46,25 +46,27 @@ def size_of(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
-def serve(folder: Path, asked: list[str]) -> str:
+def serve(folder: Path, searches: list[str]) -> str:
     """Send questions to a server, one after another."""
     command = [*PNYX, "serve", "my.index", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         address = next(
-            found[0] for line in process.stderr if (found := re.search(r"http://[\w.:]+", line))
+            match[0] for line in process.stderr if (match := re.search(r"http://[\w.:]+", line))
         )
         times = []
-        for question in asked:
+        for question in searches:
             begun = time.perf_counter()
             query = urllib.parse.urlencode({"q": question})
             urllib.request.urlopen(f"{address}/v1/search?{query}", timeout=600).read()
             times.append(time.perf_counter() - begun)
-        memory, own = memory_of(process.pid), memory_of(process.pid, "RssAnon")
+        memory, anonymous = memory_of(process.pid), memory_of(process.pid, "RssAnon")
         process.send_signal(signal.SIGINT)
         process.communicate()
     half, most = np.percentile(np.array(times) * 1000, [50, 99])
-    return f"p50 {half:,.0f} ms, p99 {most:,.0f} ms, {own:,.0f} MB its own of {memory:,.0f} MB"
+    return (
+        f"p50 {half:,.0f} ms, p99 {most:,.0f} ms, {anonymous:,.0f} MB its own of {memory:,.0f} MB"
+    )
 
 
 def each(taken: Run, count: int) -> str:
@@ -74,8 +76,8 @@ def each(taken: Run, count: int) -> str:
 def measured(folder: Path, count: int) -> dict[str, str]:
     """Return the cost of each step for `count` documents and verdicts."""
     write_documents(folder / "documents.jsonl", count)
-    asked = questions(TOPICS + SEARCHES, count, 0)
-    topics, searches = asked[:-SEARCHES], asked[-SEARCHES:]
+    queries = questions(TOPICS + SEARCHES, count, 0)
+    topics, searches = queries[:-SEARCHES], queries[-SEARCHES:]
     (folder / "topics.jsonl").write_text(
         "".join(json.dumps({"id": f"t{n}", "text": text}) + "\n" for n, text in enumerate(topics))
     )
@@ -95,19 +97,19 @@ def measured(folder: Path, count: int) -> dict[str, str]:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    asked = parser.parse_args()
+    options = parser.parse_args()
     report = Report("scaling")
-    report.head("", *(f"{count:,}" for count in asked.sizes))
-    found = []
-    for count in asked.sizes:
+    report.head("", *(f"{count:,}" for count in options.sizes))
+    columns = []
+    for count in options.sizes:
         folder = Path(tempfile.mkdtemp())
         try:
-            found.append(measured(folder, count))
+            columns.append(measured(folder, count))
         finally:
             shutil.rmtree(folder)
-    for values in zip(*(rows.items() for rows in found), strict=True):
+    for values in zip(*(rows.items() for rows in columns), strict=True):
         report.row(values[0][0], *(value for _, value in values))
-    report.write(asked.write)
+    report.write(options.write)
 
 
 if __name__ == "__main__":

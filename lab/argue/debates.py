@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from one_sided import measure
-from pages import Asked, Collection, collections, indexed, reworded
-from remembered import Remembered
+from pages import Collection, DebateQuestion, collections, indexed, reworded
+from remembered import CachedJudge
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -82,38 +82,43 @@ VARIANTS: Mapping[str, Variant] = {
 Row = dict[str, Any]
 
 
-def outcome(collection: Collection, asked: Asked, case: Case, spent: tuple[float, float]) -> Row:
+def outcome(
+    collection: Collection, item: DebateQuestion, case: Case, spent: tuple[float, float]
+) -> Row:
     """Return what one question gave: for each citation of a side 1 right, -1 wrong, 0 off."""
     cited = {
         side.side: sorted({c.doc_id for s in side.response.sentences for c in s.citations})
         for side in case.sides
     }
-    seconds, cpu = (round(one, 2) for one in spent)
-    found: Row = {"question": asked.question.id, "seconds": seconds, "cpu": cpu, "cited": cited}
-    found["right"] = {
-        name: [(collection.side(asked, doc) or 0) * SIDES[name] for doc in own]
-        for name, own in cited.items()
+    seconds, cpu = (round(value, 2) for value in spent)
+    row: Row = {"question": item.question.id, "seconds": seconds, "cpu": cpu, "cited": cited}
+    row["right"] = {
+        name: [(collection.side(item, doc) or 0) * SIDES[name] for doc in ids]
+        for name, ids in cited.items()
     }
     warned = {side.side for side in case.sides if side.doubtful}
-    found["argued"] = {name: [] if name in warned else own for name, own in cited.items()}
-    found["points"] = len({
+    row["argued"] = {name: [] if name in warned else ids for name, ids in cited.items()}
+    row["points"] = len({
         (label.page, label.point)
-        for name, own in cited.items()
-        for doc in own
-        if collection.side(asked, doc) == SIDES[name]
+        for name, ids in cited.items()
+        for doc in ids
+        if collection.side(item, doc) == SIDES[name]
         for label in [collection.labels[doc]]
     })  # fmt: skip
-    found["undecided"] = [
-        {"on": collection.side(asked, one.doc_id), "p": _chance(one.relevance)}
-        for one in (*case.undecided, *(one for side in case.sides for one in side.less_sure))
+    row["undecided"] = [
+        {"on": collection.side(item, passage.doc_id), "p": _chance(passage.relevance)}
+        for passage in (
+            *case.undecided,
+            *(passage for side in case.sides for passage in side.less_sure),
+        )
     ]
-    sides = collection.sides(asked)
-    found["both"] = sides == {1, -1}
-    found["empty"] = [not cited.get(name) for name, side in SIDES.items() if side in sides]
-    found["there"] = sum(collection.side(asked, doc) is not None for doc in collection.labels)
-    found["unscored"] = case.unscored
-    found["weighed"] = None if case.weighed is None else case.weighed.row()
-    return found
+    sides = collection.sides(item)
+    row["both"] = sides == {1, -1}
+    row["empty"] = [not cited.get(name) for name, side in SIDES.items() if side in sides]
+    row["there"] = sum(collection.side(item, doc) is not None for doc in collection.labels)
+    row["unscored"] = case.unscored
+    row["weighed"] = None if case.weighed is None else case.weighed.row()
+    return row
 
 
 def _chance(answer: Answer) -> float | None:
@@ -132,72 +137,76 @@ class Bench:
     def rows(
         self,
         name: str,
-        asked: Sequence[tuple[Collection, Asked]],
+        items: Sequence[tuple[Collection, DebateQuestion]],
         model: StoredModel | None = None,
         variant: str = "",
     ) -> list[Row]:
         """Ask all questions in one way (`variant`, or of that name); known answers are read."""
         file = self.work / "cases" / f"{re.sub(r'[^A-Za-z0-9.@]+', '-', name)}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
-        known: dict[str, Row] = {}
+        done: dict[str, Row] = {}
         if file.exists():
-            known = {row["question"]: row for row in map(json.loads, file.open(encoding="utf-8"))}
+            done = {row["question"]: row for row in map(json.loads, file.open(encoding="utf-8"))}
         with file.open("a", encoding="utf-8") as stream:
-            for collection, one in asked:
-                if one.question.id not in known:
+            for collection, item in items:
+                if item.question.id not in done:
                     row = self._ask(
-                        VARIANTS.get(variant or name, Variant()), collection, one, model
+                        VARIANTS.get(variant or name, Variant()), collection, item, model
                     )
-                    known[one.question.id] = row
+                    done[item.question.id] = row
                     stream.write(json.dumps(row) + "\n")
                     stream.flush()
-        return [known[one.question.id] for _, one in asked]
+        return [done[item.question.id] for _, item in items]
 
     def _ask(
-        self, variant: Variant, collection: Collection, asked: Asked, model: StoredModel | None
+        self,
+        variant: Variant,
+        collection: Collection,
+        item: DebateQuestion,
+        model: StoredModel | None,
     ) -> Row:
         index: Index = indexed(collection, self.work, self.embedder)
         plan = SearchPlan(scoring=variant.scoring)
         judge = self.judge if model is None else default_judge(model)
         searcher = Searcher(index, plan, embedder=self.embedder, judge=judge)
         writer = open_writer(ArgueSpec(writer=self.writer if model else "extractive"), model)
-        own = variant.plan
-        if own.by_passages is None:
-            own = replace(own, by_passages=True)
+        argue_plan = variant.plan
+        if argue_plan.by_passages is None:
+            argue_plan = replace(argue_plan, by_passages=True)
         start, cpu = time.perf_counter(), time.process_time()
-        case = argue(searcher, asked.question, judge=judge, writer=writer, plan=own)
+        case = argue(searcher, item.question, judge=judge, writer=writer, plan=argue_plan)
         spent = time.perf_counter() - start, time.process_time() - cpu
-        return outcome(collection, asked, case, spent)
+        return outcome(collection, item, case, spent)
 
 
 def figures(rows: Sequence[Row]) -> dict[str, float]:
     """Return the figures of some questions; shares are of all their citations together."""
-    cited = [r for row in rows for own in row["right"].values() for r in own]
+    cited = [r for row in rows for signs in row["right"].values() for r in signs]
     on = [r for r in cited if r]
-    held = [row for row in rows if row["both"]]
+    two_sided = [row for row in rows if row["both"]]
     sizes = [sum(map(len, row["cited"].values())) for row in rows]
-    left = [one for row in rows for one in row["undecided"]]
+    left = [passage for row in rows for passage in row["undecided"]]
     argued = [
-        r for row in rows for name, own in row["cited"].items()
-        for doc, r in zip(own, row["right"][name], strict=True) if doc in row["argued"][name]
+        r for row in rows for name, ids in row["cited"].items()
+        for doc, r in zip(ids, row["right"][name], strict=True) if doc in row["argued"][name]
     ]  # fmt: skip
     return {
         "on the question": _mean([r != 0 for r in cited]),
         "cited of those there": len(on) / sum(row["there"] for row in rows),
         "of these right": _mean([r > 0 for r in on]),
-        "both sides": _mean([all(row["cited"].values()) for row in held]),
-        "both without a warning": _mean([all(row["argued"].values()) for row in held]),
+        "both sides": _mean([all(row["cited"].values()) for row in two_sided]),
+        "both without a warning": _mean([all(row["argued"].values()) for row in two_sided]),
         "one without a warning": _mean([any(row["argued"].values()) for row in rows]),
         "passages without a warning": len(argued) / len(rows),
         "of these on the question": _mean([r != 0 for r in argued]),
         "and right": _mean([r > 0 for r in argued if r]),
-        "both rightly": _mean([all(1 in r for r in row["right"].values()) for row in held]),
-        "empty sides": _mean([one for row in rows for one in row["empty"]]),
+        "both rightly": _mean([all(1 in r for r in row["right"].values()) for row in two_sided]),
+        "empty sides": _mean([empty for row in rows for empty in row["empty"]]),
         "passages": _mean(sizes),
         "fewer than 4": _mean([size < 4 for size in sizes]),
         "points": _mean([row["points"] for row in rows]),
         "undecided": len(left) / len(rows),
-        "undecided on the question": _mean([one["on"] is not None for one in left]),
+        "undecided on the question": _mean([passage["on"] is not None for passage in left]),
         "seconds": float(np.median([row["seconds"] for row in rows])),
         "CPU seconds": float(np.median([row["cpu"] for row in rows])),
     }
@@ -210,21 +219,23 @@ def _mean(values: Sequence[float]) -> float:
 def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
     """Return value, low and high of each figure; questions are drawn anew."""
     drawn = _drawn(rows)
-    return {name: (value, *_between([one[name] for one in drawn]))
+    return {name: (value, *_between([draw[name] for draw in drawn]))
             for name, value in figures(rows).items()}  # fmt: skip
 
 
-def cells(found: Mapping[str, tuple[float, float, float]], sign: str = "") -> list[str]:
+def cells(values: Mapping[str, tuple[float, float, float]], sign: str = "") -> list[str]:
     """Return the cells of a row: value and interval."""
-    return [f"{v:{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]" for v, low, high in found.values()]
+    return [
+        f"{v:{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]" for v, low, high in values.values()
+    ]
 
 
 def differences(rows: Sequence[Row], base: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
     """Return by how much each figure is above that of `base` on the same questions."""
     pairs = list(zip(_drawn(rows), _drawn(base), strict=True))  # the same questions are drawn
-    one, other = figures(rows), figures(base)
-    return {name: (one[name] - other[name], *_between([a[name] - b[name] for a, b in pairs]))
-            for name in one}  # fmt: skip
+    shares, other = figures(rows), figures(base)
+    return {name: (shares[name] - other[name], *_between([a[name] - b[name] for a, b in pairs]))
+            for name in shares}  # fmt: skip
 
 
 def _drawn(rows: Sequence[Row]) -> list[dict[str, float]]:
@@ -256,8 +267,10 @@ def opened(llm: str | None, work: Path) -> Iterator[StoredModel | None]:
         yield model
 
 
-def _of_part(found: Mapping[str, Collection], part: str) -> list[tuple[Collection, Asked]]:
-    return [(c, one) for c in found.values() for one in c.asked if one.part == part]
+def _of_part(
+    by_name: Mapping[str, Collection], part: str
+) -> list[tuple[Collection, DebateQuestion]]:
+    return [(c, item) for c in by_name.values() for item in c.questions if item.part == part]
 
 
 def main() -> None:
@@ -273,40 +286,42 @@ def main() -> None:
     report = Report("argue")
     if options.one_sided:
         report.name += f"-one-sided-{options.part}"
-        bench = Bench(options.work, embedder_from(), Remembered(default_judge(None)))
+        bench = Bench(options.work, embedder_from(), CachedJudge(default_judge(None)))
         measure(collections(DATA), options.part, bench, report)
         report.write(options.write)
         return
     report.name += "-llm" if options.llm else ""
-    found = collections(DATA)
-    asked = _of_part(found, options.part)
-    reworded(found)
-    own = _of_part(found, options.part)
+    by_name = collections(DATA)
+    items = _of_part(by_name, options.part)
+    reworded(by_name)
+    reworded_items = _of_part(by_name, options.part)
     if options.questions:
         rng = np.random.default_rng(0)
-        asked, own = ([every[i] for i in rng.permutation(len(every))[: options.questions]]
-                      for every in (asked, own))  # fmt: skip
-    bench = Bench(options.work, embedder_from(), Remembered(default_judge(None)), options.writer)
+        items, reworded_items = ([every[i] for i in rng.permutation(len(every))[: options.questions]]
+                      for every in (items, reworded_items))  # fmt: skip
+    bench = Bench(options.work, embedder_from(), CachedJudge(default_judge(None)), options.writer)
     names = ["default"] if options.llm else options.variant
-    tables = {name: bench.rows(name, asked) for name in names}
+    tables = {name: bench.rows(name, items) for name in names}
     if not options.llm and "default" in names:
-        tables["default, own words"] = bench.rows("default, own words", own)
+        tables["default, own words"] = bench.rows("default, own words", reworded_items)
     with opened(options.llm, options.work) as model:
         if model is not None:
             name = f"with {model.name}"
-            tables[name] = bench.rows(name, asked, model)
+            tables[name] = bench.rows(name, items, model)
     first = next(iter(tables.values()))
-    words = "" if options.llm else f", {len(own)} in own words"
-    report.line(f"{len(asked)} {options.part} debates{words}. Value [95 % interval over debates].")
+    words = "" if options.llm else f", {len(reworded_items)} in own words"
+    report.line(f"{len(items)} {options.part} debates{words}. Value [95 % interval over debates].")
     report.head(f"{options.part} pages ({len(first)})", *figures(first))
     for name, rows in tables.items():
         report.row(name, *cells(intervals(rows)))
     if options.llm:
         report.row("difference", *cells(differences(rows, first), "+"))
-        told = [row["weighed"]["weight"] > 0 for row in rows if row["weighed"] is not None]
-        report.line(f"\nThe model had a say in the sides of {sum(told)} of {len(told)} questions.")
-    sets = {name: [i for i, (c, _) in enumerate(asked) if c.name == name]
-            for name in dict.fromkeys(c.name for c, _ in asked)}  # fmt: skip
+        shares_weight = [row["weighed"]["weight"] > 0 for row in rows if row["weighed"] is not None]
+        report.line(
+            f"\nThe model had a say in the sides of {sum(shares_weight)} of {len(shares_weight)} questions."
+        )
+    sets = {name: [i for i, (c, _) in enumerate(items) if c.name == name]
+            for name in dict.fromkeys(c.name for c, _ in items)}  # fmt: skip
     report.head(f"{next(iter(tables))}, by set", *figures(first))
     for name, places in sets.items():
         rows = [first[i] for i in places]

@@ -102,30 +102,30 @@ def of_folders(work: Path) -> Iterator[Ranking]:
         index.parent.mkdir(parents=True, exist_ok=True)
         collection = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
         searcher = open_searcher(collection.index, SearchSpec(), None, None, print)
-        for one in folder.questions:
-            asked = Question(one.id, one.text)
-            documents = retrieve(searcher, asked, Plan()).documents
-            stances = np.array([folder_stance(d, folder, one) for d in documents])
-            yield ranking("folders", folder.name, asked, searcher, documents, stances)
+        for labelled in folder.questions:
+            question = Question(labelled.id, labelled.text)
+            documents = retrieve(searcher, question, Plan()).documents
+            stances = np.array([folder_stance(d, folder, labelled) for d in documents])
+            yield ranking("folders", folder.name, question, searcher, documents, stances)
 
 
 def of_debates(work: Path) -> Iterator[Ranking]:
     """Yield the rankings of the development debates, by titles and in own words."""
-    found, embedder = collections(DATA), embedder_from()
-    titles = [("titles", c, one) for c in found.values() for one in c.asked]
-    reworded(found)
-    own = [("own words", c, one) for c in found.values() for one in c.asked]
+    by_name, embedder = collections(DATA), embedder_from()
+    titles = [("titles", c, item) for c in by_name.values() for item in c.questions]
+    reworded(by_name)
+    in_own_words = [("own words", c, item) for c in by_name.values() for item in c.questions]
     names = {1: "yes", -1: "no", None: "other"}
-    for kind, collection, one in (*titles, *own):
-        if one.part != "development":
+    for kind, collection, item in (*titles, *in_own_words):
+        if item.part != "development":
             continue
         index = indexed(collection, work, embedder)
         plan = SearchPlan(scoring=Scoring("hybrid"))
         searcher = Searcher(index, plan, embedder=embedder)
-        documents = retrieve(searcher, one.question, Plan()).documents
-        stances = np.array([names[collection.side(one, d.id)] for d in documents])
-        group = re.sub(r" [+-]$", "", one.question.id)
-        yield ranking(kind, group, one.question, searcher, documents, stances)
+        documents = retrieve(searcher, item.question, Plan()).documents
+        stances = np.array([names[collection.side(item, d.id)] for d in documents])
+        group = re.sub(r" [+-]$", "", item.question.id)
+        yield ranking(kind, group, item.question, searcher, documents, stances)
 
 
 def ranking(
@@ -145,8 +145,8 @@ def store(rankings: Sequence[Ranking], folder: Path) -> None:
     """Write rankings, a file each."""
     part = folder.with_suffix(".part")
     part.mkdir(exist_ok=True)
-    for number, one in enumerate(rankings):
-        np.savez(part / f"{number:04}.npz", **vars(one))
+    for number, ranking in enumerate(rankings):
+        np.savez(part / f"{number:04}.npz", **vars(ranking))
     part.rename(folder)
 
 
@@ -164,15 +164,22 @@ def stored_rankings(folder: Path) -> list[Ranking]:
 
 def fitted(rankings: Sequence[Ranking]) -> tuple[Floats, float]:
     """Return weights and bias of the multinomial regression; each kind of collection weighs 1."""
-    kinds = [one.kind == "folders" for one in rankings]
+    kinds = [ranking.kind == "folders" for ranking in rankings]
     share = {kind: 1.0 / max(1, kinds.count(kind)) for kind in (True, False)}
-    x = np.concatenate([one.inputs() for one in rankings])
-    stances = np.concatenate([one.stances for one in rankings])
+    x = np.concatenate([ranking.inputs() for ranking in rankings])
+    stances = np.concatenate([ranking.stances for ranking in rankings])
     weight = np.concatenate(
-        [np.full(len(one.stances), share[kind]) for one, kind in zip(rankings, kinds, strict=True)]
+        [
+            np.full(len(ranking.stances), share[kind])
+            for ranking, kind in zip(rankings, kinds, strict=True)
+        ]
     )
-    kept = stances != "mixed"
-    x, stances, weight = x[kept], stances[kept], weight[kept] / weight[kept].sum()
+    one_sided = stances != "mixed"
+    x, stances, weight = (
+        x[one_sided],
+        stances[one_sided],
+        weight[one_sided] / weight[one_sided].sum(),
+    )
     target = np.where(stances == "yes", 0, np.where(stances == "no", 1, 2))
     middle, spread = x.mean((0, 1)), x.std((0, 1)) + 1e-9
     z, rows = (x - middle) / spread, np.arange(len(x))
@@ -185,35 +192,37 @@ def fitted(rankings: Sequence[Ranking]) -> tuple[Floats, float]:
         gradient[rows, target] -= 1.0
         gradient = gradient[:, :2] * weight[:, None]
         value = weight @ (total - every[rows, target]) + RIDGE * parameters[:-1] @ parameters[:-1]
-        own = np.einsum("ij,ijk->k", gradient, z) + 2 * RIDGE * parameters[:-1]
-        return float(value), np.concatenate([own, [gradient.sum()]])
+        slope = np.einsum("ij,ijk->k", gradient, z) + 2 * RIDGE * parameters[:-1]
+        return float(value), np.concatenate([slope, [gradient.sum()]])
 
-    found = minimize(loss, np.zeros(z.shape[-1] + 1), jac=True).x
-    weights = found[:-1] / spread
-    return weights, float(found[-1] - weights @ middle)
+    solution = minimize(loss, np.zeros(z.shape[-1] + 1), jac=True).x
+    weights = solution[:-1] / spread
+    return weights, float(solution[-1] - weights @ middle)
 
 
 def side_rows(rankings: Sequence[Ranking], by: tuple[Floats, float]) -> tuple[Floats, Floats]:
     """Return inputs and labels of sides: those that are there, and each one taken away."""
     rows, labels = [], []
-    for one in rankings:
-        for place, side in enumerate(("yes", "no")):
-            if side in one.stances:
-                rows.append(side_inputs(chances_of(one.inputs() @ by[0] + by[1])[:, place]))
+    for ranking in rankings:
+        for column, side in enumerate(("yes", "no")):
+            if side in ranking.stances:
+                rows.append(side_inputs(chances_of(ranking.inputs() @ by[0] + by[1])[:, column]))
                 labels.append(1.0)
-            left = one.without(side)
+            left = ranking.without(side)
             if len(left.stances):
-                rows.append(side_inputs(chances_of(left.inputs() @ by[0] + by[1])[:, place]))
+                rows.append(side_inputs(chances_of(left.inputs() @ by[0] + by[1])[:, column]))
                 labels.append(0.0)
     return np.array(rows), np.array(labels)
 
 
 def side_fit(rankings: Sequence[Ranking], by: tuple[Floats, float]) -> LogisticRegression:
     """Return how likely a side is there, by the probabilities of its passages."""
-    kinds = [one.kind == "folders" for one in rankings]
+    kinds = [ranking.kind == "folders" for ranking in rankings]
     rows, labels, weights = [], [], []
     for kind in (True, False):
-        of = [one for one, own in zip(rankings, kinds, strict=True) if own == kind]
+        of = [
+            ranking for ranking, is_folder in zip(rankings, kinds, strict=True) if is_folder == kind
+        ]
         if of:
             x, y = side_rows(of, by)
             rows.append(x)
@@ -233,16 +242,16 @@ def replay(
     """Return what would be cited with a least probability, at most so many passages a side."""
     names = ("right", "wrong", "mixed", "none", "other")
     counts, both, possible = dict.fromkeys(names, 0), 0, 0
-    for one, p in zip(rankings, chances, strict=True):
+    for ranking, p in zip(rankings, chances, strict=True):
         rights = [False, False]
-        for place, (side, opposite) in enumerate((("yes", "no"), ("no", "yes"))):
-            likely = p[:, place] >= np.maximum(least, p[:, 1 - place])
-            for i in [i for i in np.argsort(-p[:, place]) if likely[i]][:most]:
-                said = one.stances[i]
-                name = {side: "right", opposite: "wrong"}.get(said, str(said))
+        for column, (side, opposite) in enumerate((("yes", "no"), ("no", "yes"))):
+            likely = p[:, column] >= np.maximum(least, p[:, 1 - column])
+            for i in [i for i in np.argsort(-p[:, column]) if likely[i]][:most]:
+                stance = ranking.stances[i]
+                name = {side: "right", opposite: "wrong"}.get(stance, str(stance))
                 counts[name] += 1
-                rights[place] |= name == "right"
-        if {"yes", "no"} <= set(one.stances):
+                rights[column] |= name == "right"
+        if {"yes", "no"} <= set(ranking.stances):
             possible, both = possible + 1, both + all(rights)
     total = max(1, sum(counts.values()))
     shares = "  ".join(f"{name} {count / total:.2f}" for name, count in counts.items())
@@ -254,30 +263,33 @@ def report(rankings: Sequence[Ranking]) -> None:
     """Print figures of each kind, every folder and debate judged by a fit without it."""
     predicted: dict[int, Floats] = {}
     sides: dict[str, tuple[list[float], list[float]]] = {}
-    groups = sorted({one.group for one in rankings})
-    folders = {one.group for one in rankings if one.kind == "folders"}
+    groups = sorted({ranking.group for ranking in rankings})
+    folders = {ranking.group for ranking in rankings if ranking.kind == "folders"}
     debates = [group for group in groups if group not in folders]
     parts = [{group} for group in sorted(folders)] + [set(debates[i::5]) for i in range(5)]
-    for held in parts:
-        left = [one for one in rankings if one.group not in held]
+    for left_out in parts:
+        left = [ranking for ranking in rankings if ranking.group not in left_out]
         by = fitted(left)
         exists = side_fit(left, by)
-        for i, one in enumerate(rankings):
-            if one.group in held:
-                predicted[i] = chances_of(one.inputs() @ by[0] + by[1])
-                x, y = side_rows([one], by)
+        for i, ranking in enumerate(rankings):
+            if ranking.group in left_out:
+                predicted[i] = chances_of(ranking.inputs() @ by[0] + by[1])
+                x, y = side_rows([ranking], by)
                 if len(y):
-                    known = sides.setdefault(one.kind, ([], []))
-                    known[0].extend(exists.predict_proba(x)[:, 1])
-                    known[1].extend(y)
-    for kind in dict.fromkeys(one.kind for one in rankings):
-        of = [i for i, one in enumerate(rankings) if one.kind == kind]
-        own, chances = [rankings[i] for i in of], [predicted[i] for i in of]
-        stances, p = np.concatenate([one.stances for one in own]), np.concatenate(chances)
+                    collected = sides.setdefault(ranking.kind, ([], []))
+                    collected[0].extend(exists.predict_proba(x)[:, 1])
+                    collected[1].extend(y)
+    for kind in dict.fromkeys(ranking.kind for ranking in rankings):
+        of = [i for i, ranking in enumerate(rankings) if ranking.kind == kind]
+        of_kind, chances = [rankings[i] for i in of], [predicted[i] for i in of]
+        stances, p = (
+            np.concatenate([ranking.stances for ranking in of_kind]),
+            np.concatenate(chances),
+        )
         sided = (stances == "yes") | (stances == "no")
         argues = roc_auc_score(sided[stances != "mixed"], p.sum(1)[stances != "mixed"])
         side = roc_auc_score(stances[sided] == "yes", p[sided, 0] - p[sided, 1])
-        print(f"{kind} ({len(own)}): argues {argues:.3f}, side {side:.3f}")
+        print(f"{kind} ({len(of_kind)}): argues {argues:.3f}, side {side:.3f}")
         worth, right = p.max(1), np.where(p[:, 0] >= p[:, 1], stances == "yes", stances == "no")
         for low in (0.0, 0.2, 0.4, 0.6, 0.8):
             bin_ = (worth >= low) & (worth < low + 0.2)
@@ -285,13 +297,13 @@ def report(rankings: Sequence[Ranking]) -> None:
                 print(f"  worth {low:.1f}: {bin_.sum()}, stated {worth[bin_].mean():.2f}, "
                       f"right {right[bin_].mean():.2f}")  # fmt: skip
         for least in (0.0, 0.2, 0.3, 0.4, 0.5, 0.6):
-            print("  " + replay(own, chances, least))
+            print("  " + replay(of_kind, chances, least))
         likely, there = map(np.array, sides[kind])
         brier = np.mean((likely - there) ** 2)
-        held, absent = likely[there == 1], likely[there == 0]
+        present, absent = likely[there == 1], likely[there == 0]
         print(f"  side there: AUROC {roc_auc_score(there, likely):.3f}, Brier {brier:.3f}")
         for least in (0.3, 0.5, 0.7):
-            print(f"    from {least}: {np.mean(held >= least):.2f} of sides that are there, "
+            print(f"    from {least}: {np.mean(present >= least):.2f} of sides that are there, "
                   f"{np.mean(absent >= least):.2f} of those that are not")  # fmt: skip
 
 
@@ -308,7 +320,7 @@ def main() -> None:
     report(rankings)
     weights, bias = fitted(rankings)
     exists = side_fit(rankings, (weights, bias))
-    made = {
+    content = {
         "card": CARD,
         "network": network_digest(),
         "weights": np.round(weights, 6).tolist(),
@@ -319,7 +331,7 @@ def main() -> None:
         },
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    options.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -60,21 +60,25 @@ class Passage:
 
 def passages(part: str) -> list[Passage]:
     """Return the paragraphs of a part that argue one side of something, or nothing at all."""
-    found = []
+    paragraphs = []
     for folder in read_folders(SOURCES / part):
         for block in (block for file in folder.files for block in file.paragraphs):
-            asked = [q for q in folder.questions if block.stance(q) in ("yes", "no")]
-            if not asked and block.labels != (".",):
+            questions = [q for q in folder.questions if block.stance(q) in ("yes", "no")]
+            if not questions and block.labels != (".",):
                 continue
-            claim = statements(asked[0].text)[block.stance(asked[0]) == "no"] if asked else ""
+            claim = (
+                statements(questions[0].text)[block.stance(questions[0]) == "no"]
+                if questions
+                else ""
+            )
             body = [without_notes(text) for text in split_sentences(block.text)]
             after = dict(zip(body, [*body[1:], ""], strict=True))
             texts = tuple(filter(is_quotable, after))
             flaws = tuple(flaw(text, after[text]) for text in texts)
             marked = np.array([_is_marked(text, block.reasons) for text in texts], dtype=bool)
             if texts:
-                found.append(Passage(folder.name, claim, texts, flaws, marked))
-    return found
+                paragraphs.append(Passage(folder.name, claim, texts, flaws, marked))
+    return paragraphs
 
 
 def _is_marked(text: str, reasons: Sequence[str]) -> bool:
@@ -113,8 +117,8 @@ def measure(part: str, report: Report) -> None:
     confident = table[table[:, 3]]
     report.line(f"{len(table)} paragraphs of the {part} folders that argue a side. Share [95 %].")
     report.head("headline", "all paragraphs", f"{len(confident)} with a likely reason")
-    for place, name in enumerate(("most typical sentence", "likeliest reason", "best possible")):
-        report.row(name, _share(table[:, place]), _share(confident[:, place]))
+    for column, name in enumerate(("most typical sentence", "likeliest reason", "best possible")):
+        report.row(name, _share(table[:, column]), _share(confident[:, column]))
 
 
 def _share(values: npt.NDArray[np.bool_]) -> str:

@@ -64,7 +64,7 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
             )
             stance = None if block is None else block.stance(question)
             reason = block is not None and any(
-                paragraph_of(sentence.text, [Block(one)]) for one in block.reasons
+                paragraph_of(sentence.text, [Block(text)]) for text in block.reasons
             )
             sentences.append(
                 {
@@ -76,7 +76,7 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
                     "cited": cited,
                 }
             )
-    seconds, cpu = (round(one, 2) for one in spent)
+    seconds, cpu = (round(value, 2) for value in spent)
     return {
         "question": question.id,
         "folder": folder.name,
@@ -98,37 +98,39 @@ def rows_of(folder: Folder, work: Path, variant: str) -> list[Row]:
     index.parent.mkdir(parents=True, exist_ok=True)
     collection = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
     file = cases / f"{folder.name}.jsonl"
-    known: dict[str, Row] = {}
+    done: dict[str, Row] = {}
     if file.exists():
-        known = {row["question"]: row for row in map(json.loads, file.open(encoding="utf-8"))}
+        done = {row["question"]: row for row in map(json.loads, file.open(encoding="utf-8"))}
     with file.open("a", encoding="utf-8") as stream:
         for question in folder.questions:
-            if question.id in known:
+            if question.id in done:
                 continue
             start, cpu = time.perf_counter(), time.process_time()
             case = collection.argue(question.text, **VARIANTS[variant])
             spent = time.perf_counter() - start, time.process_time() - cpu
-            known[question.id] = outcome(folder, question, case, spent)
-            stream.write(json.dumps(known[question.id]) + "\n")
+            done[question.id] = outcome(folder, question, case, spent)
+            stream.write(json.dumps(done[question.id]) + "\n")
             stream.flush()
-    return [known[question.id] for question in folder.questions]
+    return [done[question.id] for question in folder.questions]
 
 
 def figures(rows: Sequence[Row]) -> dict[str, float]:
     """Return the figures of some questions; shares are of all cited sentences together."""
-    cited = [one for row in rows for one in row["sentences"]]
-    heads = [one for one in cited if one["head"]]
+    cited = [sentence for row in rows for sentence in row["sentences"]]
+    heads = [sentence for sentence in cited if sentence["head"]]
     both = [row for row in rows if len(row["held"]) == 2]
     missing = [(row, side) for row in rows for side in ("yes", "no") if side not in row["held"]]
     return {
         "sentences": len(cited) / len(rows),
-        "right": _mean([one["stance"] == one["side"] for one in cited]),
-        "wrong side": _mean([one["stance"] == OPPOSITE[one["side"]] for one in cited]),
-        "two-sided": _mean([one["stance"] == "mixed" for one in cited]),
-        "no side": _mean([one["stance"] == "none" for one in cited]),
-        "other matter": _mean([one["stance"] in ("other", None) for one in cited]),
+        "right": _mean([sentence["stance"] == sentence["side"] for sentence in cited]),
+        "wrong side": _mean(
+            [sentence["stance"] == OPPOSITE[sentence["side"]] for sentence in cited]
+        ),
+        "two-sided": _mean([sentence["stance"] == "mixed" for sentence in cited]),
+        "no side": _mean([sentence["stance"] == "none" for sentence in cited]),
+        "other matter": _mean([sentence["stance"] in ("other", None) for sentence in cited]),
         "both rightly": _mean([_rightly(row) == {"yes", "no"} for row in both]),
-        "headlines with a reason": _mean([one["reason"] for one in heads]),
+        "headlines with a reason": _mean([sentence["reason"] for sentence in heads]),
         "missing side argued": _mean([_argues(row, side) for row, side in missing]),
         "without a warning": _mean(
             [_argues(row, side) and side not in row["warned"] for row, side in missing]
@@ -142,11 +144,13 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _rightly(row: Row) -> set[str]:
-    return {one["side"] for one in row["sentences"] if one["stance"] == one["side"]}
+    return {
+        sentence["side"] for sentence in row["sentences"] if sentence["stance"] == sentence["side"]
+    }
 
 
 def _argues(row: Row, side: str) -> bool:
-    return any(one["side"] == side for one in row["sentences"])
+    return any(sentence["side"] == side for sentence in row["sentences"])
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -159,17 +163,17 @@ def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
     drawn = [
         figures([rows[i] for i in rng.integers(0, len(rows), len(rows))]) for _ in range(DRAWS)
     ]
-    found = {}
+    result = {}
     for name, value in figures(rows).items():
-        values = [one[name] for one in drawn]
+        values = [draw[name] for draw in drawn]
         low, high = np.nanquantile(values, [0.025, 0.975])
-        found[name] = (value, float(low), float(high))
-    return found
+        result[name] = (value, float(low), float(high))
+    return result
 
 
-def cell(name: str, found: tuple[float, float, float]) -> str:
+def cell(name: str, interval: tuple[float, float, float]) -> str:
     """Return a figure and its interval, shares in percent."""
-    value, low, high = found
+    value, low, high = interval
     if name in ("sentences", "seconds", "CPU seconds"):
         return f"{value:.1f}"
     return f"{100 * value:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
@@ -183,11 +187,14 @@ def main() -> None:
     report = Report(f"argue-folders-{options.part}")
     folders = read_folders(SOURCES / options.part)
     tables = {
-        variant: {one.name: rows_of(one, options.work / options.part, variant) for one in folders}
+        variant: {
+            folder.name: rows_of(folder, options.work / options.part, variant) for folder in folders
+        }
         for variant in VARIANTS
     }
     wholes = {
-        variant: [row for rows in own.values() for row in rows] for variant, own in tables.items()
+        variant: [row for rows in by_folder.values() for row in rows]
+        for variant, by_folder in tables.items()
     }
     report.line(f"{len(wholes['Pnyx'])} questions on {len(folders)} folders. Share [95 %].")
     report.head("", *wholes)
@@ -198,9 +205,9 @@ def main() -> None:
 
 
 def _table(report: Report, columns: Mapping[str, Sequence[Row]]) -> None:
-    found = [intervals(rows) for rows in columns.values()]
-    for name in found[0]:
-        report.row(name, *(cell(name, column[name]) for column in found))
+    measured = [intervals(rows) for rows in columns.values()]
+    for name in measured[0]:
+        report.row(name, *(cell(name, column[name]) for column in measured))
 
 
 if __name__ == "__main__":

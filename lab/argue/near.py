@@ -45,7 +45,7 @@ class Row:
     @property
     def counts(self) -> bool:
         """Whether labels on a topic count, so that none is offered."""
-        return any(one.match.used for one in self.topics)
+        return any(topic.match.used for topic in self.topics)
 
 
 def rows_of(part: str, work: Path) -> list[Row]:
@@ -56,7 +56,7 @@ def rows_of(part: str, work: Path) -> list[Row]:
     for collection in by_name.values():
         index = indexed(collection, work, embedder)
         searcher = Searcher(index, SearchPlan(scoring=Scoring("hybrid")), embedder=embedder)
-        for item in collection.asked:
+        for item in collection.questions:
             if item.part == part:
                 documents = retrieve(searcher, item.question, Plan()).documents
                 pages = [collection.labels[document.id].page for document in documents]
@@ -74,7 +74,7 @@ def _shared(row: Row) -> list[str]:
 
 OFFERS: Mapping[str, Callable[[Row], list[str]]] = {
     "likely enough, up to three": lambda row: [n.match.topic for n in near_topics(row.topics)],
-    "three, however unlikely": lambda row: [one.match.topic for one in row.topics[:3]],
+    "three, however unlikely": lambda row: [topic.match.topic for topic in row.topics[:3]],
     "shared by five of the first eight": _shared,
 }
 
@@ -97,12 +97,12 @@ def main() -> None:
     report.line(f"{len(rows)} {options.part} questions in own words: {counted} of their topic.")
     report.head("offered", "questions", "topics each", "right among them", "right first")
     for name, offer in OFFERS.items():
-        made = [(row, topics) for row in free if (topics := offer(row))]
-        each = sum(len(topics) for _, topics in made) / len(made)
-        among = sum(not row.right.isdisjoint(topics) for row, topics in made)
-        first = sum(topics[0] in row.right for row, topics in made)
-        report.row(name, f"{len(made)} of {len(free)}", f"{each:.1f}",
-                   share(among, len(made)), share(first, len(made)))  # fmt: skip
+        offered = [(row, topics) for row in free if (topics := offer(row))]
+        each = sum(len(topics) for _, topics in offered) / len(offered)
+        among = sum(not row.right.isdisjoint(topics) for row, topics in offered)
+        first = sum(topics[0] in row.right for row, topics in offered)
+        report.row(name, f"{len(offered)} of {len(free)}", f"{each:.1f}",
+                   share(among, len(offered)), share(first, len(offered)))  # fmt: skip
     report.write(options.write)
 
 

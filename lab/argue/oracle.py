@@ -31,8 +31,8 @@ import numpy as np
 from folder_sources import read_folders, write_files
 from folders import DRAWS, SOURCES
 from folders import outcome as folder_outcome
-from oracle_server import Known, Oracle, knows_debates, knows_folders, serve, spent
-from pages import Asked, Collection, collections, indexed, reworded
+from oracle_server import KnownQuestion, Oracle, knows_debates, knows_folders, serve, spent
+from pages import Collection, DebateQuestion, collections, indexed, reworded
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -100,15 +100,15 @@ class Row:
         return sum(pair[position] for pair in self.cost.values())
 
 
-def debates_known() -> dict[str, Known]:
+def debates_known() -> dict[str, KnownQuestion]:
     """Return what the oracle knows of the debates, by titles and in own words."""
-    found = collections(DATA)
-    known = knows_debates(found)
-    reworded(found)
-    return known | knows_debates(found)
+    by_name = collections(DATA)
+    knowledge = knows_debates(by_name)
+    reworded(by_name)
+    return knowledge | knows_debates(by_name)
 
 
-def folders_known(part: str) -> dict[str, Known]:
+def folders_known(part: str) -> dict[str, KnownQuestion]:
     """Return what the oracle knows of the labelled folders."""
     return knows_folders(read_folders(SOURCES / part))
 
@@ -118,48 +118,50 @@ def _chosen(questions: Sequence[Any], count: int) -> list[Any]:
     return [questions[position] for position in order]
 
 
-def debate_tasks(work: Path, part: str, count: int, kind: str) -> tuple[dict[str, Known], Any]:
+def debate_tasks(
+    work: Path, part: str, count: int, kind: str
+) -> tuple[dict[str, KnownQuestion], Any]:
     """Return what is known of debates, and their questions."""
-    found = collections(DATA)
-    known = knows_debates(found)
+    by_name = collections(DATA)
+    knowledge = knows_debates(by_name)
     if kind == "own-words":
-        reworded(found)
-        known = knows_debates(found)
-    asked = [(c, one) for c in found.values() for one in c.asked if one.part == part]
+        reworded(by_name)
+        knowledge = knows_debates(by_name)
+    items = [(c, item) for c in by_name.values() for item in c.questions if item.part == part]
     embedder = embedder_from()
 
     def tasks() -> Iterator[Task]:
-        for collection, one in _chosen(asked, count):
+        for collection, item in _chosen(items, count):
             searcher = Searcher(indexed(collection, work, embedder), PLAN, embedder=embedder)
 
-            def signs(case: Case, collection: Any = collection, one: Any = one) -> Any:
-                return debate_signs(collection, one, case)
+            def signs(case: Case, collection: Any = collection, item: Any = item) -> Any:
+                return debate_signs(collection, item, case)
 
-            group = one.question.id.removesuffix(" +").removesuffix(" -")
-            both = collection.sides(one) == {1, -1}
-            yield Task(one.question, searcher, group, both, signs)
+            group = item.question.id.removesuffix(" +").removesuffix(" -")
+            both = collection.sides(item) == {1, -1}
+            yield Task(item.question, searcher, group, both, signs)
 
-    return known, tasks
+    return knowledge, tasks
 
 
-def debate_signs(collection: Collection, asked: Asked, case: Case) -> dict[str, list[int]]:
+def debate_signs(collection: Collection, item: DebateQuestion, case: Case) -> dict[str, list[int]]:
     """Return the signs of cited passages; see `Task`."""
     return {
         side.side: [
-            (collection.side(asked, doc_id) or 0) * SIGNS[side.side]
+            (collection.side(item, doc_id) or 0) * SIGNS[side.side]
             for doc_id in side.response.references
         ]
         for side in case.sides
     }
 
 
-def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, Known], Any]:
+def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, KnownQuestion], Any]:
     """Return what is known of labelled folders, and their questions."""
     folders = read_folders(SOURCES / part)
-    asked = [(folder, question) for folder in folders for question in folder.questions]
+    items = [(folder, question) for folder in folders for question in folder.questions]
 
     def tasks() -> Iterator[Task]:
-        for folder, question in _chosen(asked, count):
+        for folder, question in _chosen(items, count):
             files, index = work / "files" / folder.name, work / "indexes" / folder.name
             if not files.exists():
                 write_files(folder, files)
@@ -180,9 +182,11 @@ def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, Known], A
 def folder_signs(row: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the signs of cited sentences; see `Task`. Paragraphs for both sides are not right."""
     signs: dict[str, list[int]] = {"yes": [], "no": []}
-    for one in row["sentences"]:
-        on_question = one["stance"] in ("yes", "no", "mixed")
-        signs[one["side"]].append((1 if one["stance"] == one["side"] else -1) * on_question)
+    for sentence in row["sentences"]:
+        on_question = sentence["stance"] in ("yes", "no", "mixed")
+        signs[sentence["side"]].append(
+            (1 if sentence["stance"] == sentence["side"] else -1) * on_question
+        )
     return signs
 
 
@@ -211,14 +215,14 @@ def cells(rows: Sequence[Row]) -> list[str]:
         figures([row for i in rng.integers(0, len(grouped), len(grouped)) for row in grouped[i]])
         for _ in range(DRAWS)
     ]
-    shown = []
+    texts = []
     for name, value in figures(rows).items():
-        low, high = np.nanquantile([one[name] for one in drawn], [0.025, 0.975])
-        shown.append(f"{100 * value:.0f} % [{100 * low:.0f}, {100 * high:.0f}]")
+        low, high = np.nanquantile([draw[name] for draw in drawn], [0.025, 0.975])
+        texts.append(f"{100 * value:.0f} % [{100 * low:.0f}, {100 * high:.0f}]")
     for position, form in ((0, ".1f"), (1, ",.0f")):
         totals = [row.total(position) for row in rows]
-        shown.append(f"{_mean(totals):{form}} ({max(totals):,})")
-    return shown
+        texts.append(f"{_mean(totals):{form}} ({max(totals):,})")
+    return texts
 
 
 def _say(line: str) -> None:
@@ -258,9 +262,9 @@ def main() -> None:
     costs: dict[str, list[Row]] = {}
     for kind in options.data:
         where = options.work / options.part, options.part, options.questions
-        known, tasks = folder_tasks(*where) if kind == "folders" else debate_tasks(*where, kind)
+        knowledge, tasks = folder_tasks(*where) if kind == "folders" else debate_tasks(*where, kind)
         for name in options.model:
-            oracle = Oracle(known, **MODELS[name])
+            oracle = Oracle(knowledge, **MODELS[name])
             rows = list(answered(oracle, tasks()))
             if name == options.model[0]:
                 head = f"{kind}, {len(rows)} {options.part} questions"

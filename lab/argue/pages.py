@@ -78,7 +78,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DebateQuestion:
     """A question, and the pages that are about it: 1 of the same claim, -1 of its opposite."""
 
     question: Question
@@ -93,21 +93,21 @@ class Collection:
     name: str
     documents: list[Document] = field(default_factory=list)
     labels: dict[str, Label] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    questions: list[DebateQuestion] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
 
-    def side(self, asked: Asked, doc_id: str) -> int | None:
+    def side(self, item: DebateQuestion, doc_id: str) -> int | None:
         """Return the side of a document on a question, 1 or -1; None where it is about another."""
         label = self.labels[doc_id]
-        claim = asked.pages.get(label.page)
+        claim = item.pages.get(label.page)
         return None if claim is None else claim * label.side
 
-    def sides(self, asked: Asked) -> set[int]:
+    def sides(self, item: DebateQuestion) -> set[int]:
         """Return the sides on which the corpus holds an argument for a question."""
         return {
-            asked.pages[label.page] * label.side
+            item.pages[label.page] * label.side
             for label in self.labels.values()
-            if label.page in asked.pages
+            if label.page in item.pages
         }
 
     def add(self, page: str, side: int, point: str, text: str) -> None:
@@ -120,28 +120,28 @@ class Collection:
 
 def collections(data: Path) -> dict[str, Collection]:
     """Return the sets by name, with their development and test questions."""
-    found = {name: Collection(name) for name in SETS}
-    titles = {**_portal(data, found["debatewise"]), **_portal(data, found["procon"])}
-    titles |= _idebate(data, found["idebate"])
+    by_name = {name: Collection(name) for name in SETS}
+    titles = {**_portal(data, by_name["debatewise"]), **_portal(data, by_name["procon"])}
+    titles |= _idebate(data, by_name["idebate"])
     debates, encoder = Debates(data), load_encoder()
     parts, vectors = _parts(data, debates, encoder)
-    for name, collection in found.items():
+    for name, collection in by_name.items():
         collection.titles = {k: title for k, title in titles.items() if k.startswith(name)}
         keys = [key for key in collection.titles if key in parts]
-        own = np.stack([vectors[key] for key in keys])
-        near = own @ own.T
-        held = {label.page for label in collection.labels.values()}
+        title_vectors = np.stack([vectors[key] for key in keys])
+        near = title_vectors @ title_vectors.T
+        argued = {label.page for label in collection.labels.values()}
         done: set[str] = set()
         for row, key in enumerate(keys):
-            if key in done or parts[key] not in ("development", "test") or key not in held:
+            if key in done or parts[key] not in ("development", "test") or key not in argued:
                 continue
             pages = {keys[i]: 1 for i in np.flatnonzero(near[row] >= _ONE_QUESTION)} | {key: 1}
             for signs in _SAME:
                 pages |= {k: claim * signs[key] for k, claim in signs.items() if key in signs}
             done |= set(pages)
             question = Question(key, titles[key])
-            collection.asked.append(Asked(question, parts[key], pages))
-    return found
+            collection.questions.append(DebateQuestion(question, parts[key], pages))
+    return by_name
 
 
 OWN_WORDS = Path(__file__).with_name("own_words.txt")
@@ -158,19 +158,19 @@ def own_words() -> Iterator[tuple[str, str, int, str]]:
             yield page, title, 1 if mark == "+" else -1, text
 
 
-def reworded(found: Mapping[str, Collection]) -> None:
+def reworded(by_name: Mapping[str, Collection]) -> None:
     """Ask each collection the questions in people's own words, in place of the pages' titles."""
-    known = {one.question.id: one for c in found.values() for one in c.asked}
-    asked: dict[str, list[Asked]] = {name: [] for name in found}
+    by_id = {item.question.id: item for c in by_name.values() for item in c.questions}
+    questions: dict[str, list[DebateQuestion]] = {name: [] for name in by_name}
     for page, title, sign, text in own_words():
-        one = known[page]
-        if one.question.text != title:
-            raise ValueError(f"{page}: title {one.question.text!r}, {title!r} in {OWN_WORDS.name}")
+        item = by_id[page]
+        if item.question.text != title:
+            raise ValueError(f"{page}: title {item.question.text!r}, {title!r} in {OWN_WORDS.name}")
         question = Question(f"{page} {'+' if sign > 0 else '-'}", text)
-        pages = {key: sign * claim for key, claim in one.pages.items()}
-        asked[page.split(" ", 1)[0]].append(Asked(question, one.part, pages))
-    for name, collection in found.items():
-        collection.asked = asked[name]
+        pages = {key: sign * claim for key, claim in item.pages.items()}
+        questions[page.split(" ", 1)[0]].append(DebateQuestion(question, item.part, pages))
+    for name, collection in by_name.items():
+        collection.questions = questions[name]
 
 
 def _portal(data: Path, into: Collection) -> dict[str, str]:
@@ -204,7 +204,7 @@ def _parts(data: Path, debates: Debates, encoder: Any) -> tuple[dict[str, str], 
     keys = list(debates.topics)
     rows = list(table(data / "berds" / "pers_det.test.tsv"))
     vectors = np.asarray(encoder.encode([t.claim for t in debates.topics.values()]))
-    apart = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
+    berds_vectors = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
     parts = parts_of(debates)
     of = {part: [i for i, key in enumerate(keys) if parts[key] == part]
           for part in ("development", "test")}  # fmt: skip
@@ -212,7 +212,7 @@ def _parts(data: Path, debates: Debates, encoder: Any) -> tuple[dict[str, str], 
         if parts[key] == "dropped":
             chosen = (vectors[of["development"]] @ vectors[i]).max() >= NEAR
             tests = (vectors[of["test"]] @ vectors[i]).max() >= NEAR
-            tests = tests or (apart @ vectors[i]).max() >= NEAR
+            tests = tests or (berds_vectors @ vectors[i]).max() >= NEAR
             if chosen != tests:
                 parts[key] = "development" if chosen else "test"
     return parts, dict(zip(keys, vectors, strict=True))
@@ -228,17 +228,17 @@ def indexed(collection: Collection, work: Path, embedder: Embedder) -> Index:
     return Index.open(folder)
 
 
-def without(collection: Collection, asked: Asked, index: Index, work: Path) -> Index:
+def without(collection: Collection, item: DebateQuestion, index: Index, work: Path) -> Index:
     """Return the index of a set without what is about a question, made anew in `work`."""
-    kept = [d for d in collection.documents if collection.side(asked, d.id) is None]
-    return kept_alone(kept, index, work / "without")
+    documents = [d for d in collection.documents if collection.side(item, d.id) is None]
+    return subset_index(documents, index, work / "without")
 
 
-def kept_alone(kept: Sequence[Document], index: Index, folder: Path) -> Index:
+def subset_index(documents: Sequence[Document], index: Index, folder: Path) -> Index:
     """Return an index of some documents of an index, with their vectors, made anew."""
-    build_index(kept, folder, replace=folder.exists())
-    rows = index.vectors([d.id for d in kept]).astype(np.float16)
-    known = read_feature(index.path, index.manifest, VECTORS)
-    meta = {} if known is None else dict(known.meta)
+    build_index(documents, folder, replace=folder.exists())
+    rows = index.vectors([d.id for d in documents]).astype(np.float16)
+    feature = read_feature(index.path, index.manifest, VECTORS)
+    meta = {} if feature is None else dict(feature.meta)
     put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(rows), meta=meta)
     return Index.open(folder)

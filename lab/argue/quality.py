@@ -27,7 +27,7 @@ from common import Report, arguments
 from effectiveness_sets import Collection, debates, sigir, webis
 from effectiveness_systems import prepare
 from halves import DEVELOPMENT, TEST, halves
-from remembered import Remembered
+from remembered import CachedJudge
 
 from pnyx.cases.argument import argue
 from pnyx.cases.case import Writer
@@ -53,7 +53,7 @@ Ratings = Mapping[str, Mapping[str, float]]
 
 def ratings_of(collection: Collection) -> Ratings:
     """Return the quality of what is relevant to each topic."""
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    ratings: dict[str, dict[str, float]] = defaultdict(dict)
     relevant = {(q.topic_id, q.doc_id) for q in collection.qrels["relevance"] if q.grade > 0}
     gains = [collection.qrels[n] for n in ("quality",) if n in collection.qrels] or [
         collection.qrels[n] for n in ("rhetorical", "logical", "dialectical")
@@ -61,15 +61,15 @@ def ratings_of(collection: Collection) -> Ratings:
     for qrels in gains:
         for q in qrels:
             if (q.topic_id, q.doc_id) in relevant:
-                own = found[q.topic_id]
-                own[q.doc_id] = own.get(q.doc_id, 0.0) + q.grade
-    return found
+                topic_ratings = ratings[q.topic_id]
+                topic_ratings[q.doc_id] = topic_ratings.get(q.doc_id, 0.0) + q.grade
+    return ratings
 
 
 def share_below(ratings: Mapping[str, float], doc_id: str) -> float:
     """Return the share of ratings that are lower, and half of those that are the same."""
-    values, own = np.array(list(ratings.values())), ratings[doc_id]
-    return float((values < own).mean() + (values == own).mean() / 2)
+    values, rating = np.array(list(ratings.values())), ratings[doc_id]
+    return float((values < rating).mean() + (values == rating).mean() / 2)
 
 
 def quoted(
@@ -93,23 +93,23 @@ def example(work: Path, embedder: Embedder) -> tuple[Index, list[Question], Rati
         build_index((Document(a.id, judged_text(a)) for a in loaded.arguments), folder)
         embed_documents(folder, embedder)
         score_documents(folder, QualityModel.load())
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    ratings: dict[str, dict[str, float]] = defaultdict(dict)
     for label in loaded.labels:
         if label.relevance > 0:
-            found[label.question_id][label.doc_id] = float(label.quality)
+            ratings[label.question_id][label.doc_id] = float(label.quality)
     questions = [replace(q, definition="") for q in loaded.questions]
-    return Index.open(folder), questions, found
+    return Index.open(folder), questions, ratings
 
 
 def cell(values: Sequence[Sequence[float]]) -> str:
     """Return the mean over all citations with its interval over questions."""
-    kept = [own for own in values if own]
+    rated = [shares for shares in values if shares]
     rng = np.random.default_rng(0)
-    draws = [np.mean(np.concatenate([kept[i] for i in rng.integers(0, len(kept), len(kept))]))
+    draws = [np.mean(np.concatenate([rated[i] for i in rng.integers(0, len(rated), len(rated))]))
              for _ in range(DRAWS)]  # fmt: skip
     low, high = np.quantile(draws, [0.025, 0.975])
-    every = np.concatenate(kept)
-    return f"{every.mean():.2f} [{low:.2f}, {high:.2f}] ({len(every)} of {len(kept)} questions)"
+    every = np.concatenate(rated)
+    return f"{every.mean():.2f} [{low:.2f}, {high:.2f}] ({len(every)} of {len(rated)} questions)"
 
 
 def main() -> None:
@@ -122,26 +122,26 @@ def main() -> None:
     report, embedder = Report("argue-quality"), embedder_from()
     sets = [webis(), sigir()]
     half = halves([*sets, *debates()], embedder)
-    asked = {
+    prepared = {
         c.name: (prepare(c, options.work, embedder).index,
                  [q for q in c.questions if half[c.name].get(q.id) == options.part],
                  ratings_of(c))
         for c in sets
     }  # fmt: skip
     if options.part == TEST:
-        asked["example"] = example(options.work, embedder)
-    writer, judge = ExtractiveWriter(order=options.order), Remembered(PackagedJudge())
-    report.head(f"quality of what is quoted, {options.part}", *asked)
+        prepared["example"] = example(options.work, embedder)
+    writer, judge = ExtractiveWriter(order=options.order), CachedJudge(PackagedJudge())
+    report.head(f"quality of what is quoted, {options.part}", *prepared)
     for weight in options.quality:
         cells = []
-        for index, questions, ratings in asked.values():
+        for index, questions, ratings in prepared.values():
             plan = Plan(quality=weight, by_passages=True)
-            own = [
+            shares = [
                 quoted(index, q, ratings[q.id], plan, writer, judge)
                 for q in questions
                 if q.id in ratings
             ]
-            cells.append(cell(own))
+            cells.append(cell(shares))
         report.row(f"weight {weight:g} of quality", *cells)
     report.write(options.write)
 

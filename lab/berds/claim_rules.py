@@ -88,16 +88,16 @@ def claims(question: str) -> tuple[str, str]:
     behind it, and what asks nothing "Yes: ..." and "No: ...".
     """
     line = " ".join(question.split())
-    told, line = _TOLD.match(line), plain(line, VERBS)
-    if told and "?" in line:
-        return _after(told[1], told[2])
+    context, line = _TOLD.match(line), plain(line, VERBS)
+    if context and "?" in line:
+        return _after(context[1], context[2])
     core = re.sub(r",? or not$", "", _SIGNS.sub("", line), flags=re.IGNORECASE)
     if named := matter(core):
         return _good_or_bad(*named)
     if "?" in line and (choice := _ALTERNATIVE.search(core)):
         return _of_alternatives(core, choice) or _unsure(line)
     if both := rivals(core, VERBS):
-        pros = [claims(one if one.endswith(".") else f"{one}?")[0] for one in both]
+        pros = [claims(rival if rival.endswith(".") else f"{rival}?")[0] for rival in both]
         if all(map(is_plain, pros)) and pros[0].lower() != pros[1].lower():
             return pros[0], pros[1]
     if "?" in line:
@@ -135,10 +135,10 @@ def _good_or_bad(matter: str, good: bool = True) -> tuple[str, str]:
 def _is_noun(core: str, line: str) -> bool:
     """Tell whether a short line names a matter and says nothing of it: "Death penalty"."""
     words = core.lower().split(" ")
-    known = FINITE | SUBORDINATE | {"ought", "who", "why", "how", "what", "which", "or"}
-    known |= VERBS if words[0] not in ("a", "an", "the") else set()
+    excluded = FINITE | SUBORDINATE | {"ought", "who", "why", "how", "what", "which", "or"}
+    excluded |= VERBS if words[0] not in ("a", "an", "the") else set()
     bare = all(word.strip("'’-").isalpha() for word in words) and not line.endswith(".")
-    if not bare or len(words) > 6 or not known.isdisjoint(words) or words[0] in PRONOUNS:
+    if not bare or len(words) > 6 or not excluded.isdisjoint(words) or words[0] in PRONOUNS:
         return False
     before = next((i for i, w in enumerate(words) if w in _PREPOSITIONS), len(words))
     short = before <= 2 or (before == 3 and not any(w.endswith("s") for w in words[:2]))
@@ -238,46 +238,46 @@ def question_from(claim: str) -> str | None:
         return None
     if any(a in ("and", "or", "but") and b in FINITE for a, b in pairwise(lower)):
         return None  # two predicates, of which only one can be asked for
-    found = _moved_to_front(words, lower)
-    if found is None:
+    order = _moved_to_front(words, lower)
+    if order is None:
         return None
-    question = " ".join(found) + "?"
+    question = " ".join(order) + "?"
     return question if claims(question)[0].lower() == claims(core)[0].lower() else None
 
 
 def _moved_to_front(words: list[str], lower: list[str]) -> list[str] | None:
     """Return the words with their auxiliary, or a form of "do", in front of the subject."""
     for begins in (_is_modal, _is_auxiliary):
-        place = next((i for i in range(1, len(words) - 1) if begins(lower, i)), None)
-        if place is not None:
-            if _OPENS_CLAUSE.intersection(lower[:place]):
+        position = next((i for i in range(1, len(words) - 1) if begins(lower, i)), None)
+        if position is not None:
+            if _OPENS_CLAUSE.intersection(lower[:position]):
                 return None
-            subject = lowered(" ".join(words[:place]))
-            return [words[place].title(), subject, *words[place + 1 :]]
+            subject = lowered(" ".join(words[:position]))
+            return [words[position].title(), subject, *words[position + 1 :]]
     places = [i for i, word in enumerate(lower) if _base(word)]
     if len(places) != 1 or lower[places[0]] in BE | DO | HAVE | {"be"} or len(words) < 2:
         return None  # "Drug use harms people": which of the two is the verb?
-    place = places[0]
-    if place == 0:
+    position = places[0]
+    if position == 0:
         order = lower[0] in VERBS and lower[1] not in _PREPOSITIONS
         return ["Should we", lower[0], *words[1:]] if order else None
-    plural = re.search(r"[^su]s$|^(we|you|they|people|men|women|children)$", lower[place - 1])
-    third = lower[place] not in VERBS
-    if _OPENS_CLAUSE.intersection(lower[:place]) or not (third or plural):
+    plural = re.search(r"[^su]s$|^(we|you|they|people|men|women|children)$", lower[position - 1])
+    third = lower[position] not in VERBS
+    if _OPENS_CLAUSE.intersection(lower[:position]) or not (third or plural):
         return None
     return [
         "Does" if third else "Do",
-        lowered(" ".join(words[:place])),
-        *[_base(lower[place]), *words[place + 1 :]],
+        lowered(" ".join(words[:position])),
+        *[_base(lower[position]), *words[position + 1 :]],
     ]
 
 
-def _is_modal(lower: list[str], place: int) -> bool:
-    return lower[place] in MODALS
+def _is_modal(lower: list[str], position: int) -> bool:
+    return lower[position] in MODALS
 
 
-def _is_auxiliary(lower: list[str], place: int) -> bool:
-    return lower[place] in BE or (lower[place] in HAVE and is_participle(lower, place + 1))
+def _is_auxiliary(lower: list[str], position: int) -> bool:
+    return lower[position] in BE or (lower[position] in HAVE and is_participle(lower, position + 1))
 
 
 def _base(word: str) -> str:
@@ -288,8 +288,8 @@ def _base(word: str) -> str:
 
 
 def _unsure(line: str) -> tuple[str, str]:
-    asked = _SIGNS.sub("", line) if line.endswith("?") else ""
-    if asked:
-        asked = asked[:1].upper() + asked[1:]
-        return asked + _YES, asked + _NO
+    question = _SIGNS.sub("", line) if line.endswith("?") else ""
+    if question:
+        question = question[:1].upper() + question[1:]
+        return question + _YES, question + _NO
     return f"Yes: {line}".strip(), f"No: {line}".strip()

@@ -80,8 +80,8 @@ _GERUND = re.compile(r"[A-Z]\w+ing (the|an?|our|their) ")
 def lowered(text: str) -> str:
     """Begin a text with a small letter, where its first word is surely no name."""
     first = text.split(" ", 1)[0].lower()
-    known = first in PRONOUNS - {"i"} | _NOT_BEFORE_VERB or _GERUND.match(text)
-    return text[:1].lower() + text[1:] if known else text
+    is_common = first in PRONOUNS - {"i"} | _NOT_BEFORE_VERB or _GERUND.match(text)
+    return text[:1].lower() + text[1:] if is_common else text
 
 
 def from_question(words: list[str]) -> tuple[str, str] | None:
@@ -142,23 +142,23 @@ def subject_end(auxiliary: str, rest: list[str]) -> int | None:
         begins = is_participle
     else:
         return None
-    for place in range(1, len(lower)):
-        if lower[place] in SUBORDINATE:
+    for position in range(1, len(lower)):
+        if lower[position] in SUBORDINATE:
             return None  # what follows is the verb of another clause
-        if begins(lower, place):
-            while place > 1 and _is_passed(lower[place - 1]):
-                place -= 1
-            return place
+        if begins(lower, position):
+            while position > 1 and _is_passed(lower[position - 1]):
+                position -= 1
+            return position
     return _before_object(lower) if auxiliary in MODALS | DO | {"ought"} else None
 
 
 def _before_object(lower: list[str]) -> int | None:
     """Take for the verb, where none is known, what "the" follows: "Do reporters hound the"."""
-    for place in range(1, len(lower) - 1):
-        before, word, after = lower[place - 1 : place + 2]
+    for position in range(1, len(lower) - 1):
+        before, word, after = lower[position - 1 : position + 2]
         free = word.isalpha() and word not in _NOT_BEFORE_VERB | _LINKS | FINITE | _ADVERBS
         if after in _OPENS_OBJECT and free and not word.endswith(("ing", "ed", "ly", "s")):
-            return None if before in _NOT_BEFORE_VERB | _LINKS else place
+            return None if before in _NOT_BEFORE_VERB | _LINKS else position
     return None
 
 
@@ -170,17 +170,17 @@ def _is_adverb(word: str) -> bool:
     return len(word) > 4 and word.endswith("ly") and word not in {"family", "supply", "monopoly"}
 
 
-def _is_infinitive(lower: list[str], place: int) -> bool:
-    if lower[place] == "not":
-        return lower[place + 1 : place + 2] == ["to"]
-    return lower[place] == "to" or _is_verb(lower, place)
+def _is_infinitive(lower: list[str], position: int) -> bool:
+    if lower[position] == "not":
+        return lower[position + 1 : position + 2] == ["to"]
+    return lower[position] == "to" or _is_verb(lower, position)
 
 
-def _is_verb(lower: list[str], place: int) -> bool:
-    before, word = lower[place - 1], lower[place]
-    if before in _BEFORE_VERB and place > 1:
+def _is_verb(lower: list[str], position: int) -> bool:
+    before, word = lower[position - 1], lower[position]
+    if before in _BEFORE_VERB and position > 1:
         return True
-    if before in _SUBJECTS and place > 1:
+    if before in _SUBJECTS and position > 1:
         return False  # "Do the foods we eat matter?"
     if before in _NOT_BEFORE_VERB | MODALS | RELATIVE:
         return False
@@ -189,37 +189,41 @@ def _is_verb(lower: list[str], place: int) -> bool:
     # "Should drug use be legal?": a later bare "be" is the surer sign, unless after a modal.
     later = any(
         w == "be" and lower[i] not in MODALS | {"to", "not"}
-        for i, w in enumerate(lower[place + 1 :], start=place)
+        for i, w in enumerate(lower[position + 1 :], start=position)
     )
     return word in VERBS and not later
 
 
-def _is_predicate(lower: list[str], place: int) -> bool:
-    before, word = lower[place - 1], lower[place]
+def _is_predicate(lower: list[str], position: int) -> bool:
+    before, word = lower[position - 1], lower[position]
     if before in _NOT_BEFORE_VERB:
         return False
-    if place == 1 and before.endswith("ing") and word in {"a", "an", "the"}:
+    if position == 1 and before.endswith("ing") and word in {"a", "an", "the"}:
         return False  # "Is ending a life ...?": what is ended, not what ending is
-    last = place == len(lower) - 1
+    last = position == len(lower) - 1
     return (
         word in _PREDICATES
         or _is_adverb(word)
-        or (place > 1 and word == "being")
+        or (position > 1 and word == "being")
         or (
             last and (len(lower) == 2 or word in _PARTICIPLES or _ADJECTIVE.match(word) is not None)
         )
-        or (word in _PARTICIPLES and lower[place + 1 : place + 2] in _DEGREES)
-        or (place > 1 and word.endswith("ing") and lower[place + 1 : place + 2] in _DETERMINED)
+        or (word in _PARTICIPLES and lower[position + 1 : position + 2] in _DEGREES)
+        or (
+            position > 1
+            and word.endswith("ing")
+            and lower[position + 1 : position + 2] in _DETERMINED
+        )
         or (word == "there" and before in _ADVERBS)
-        or _STATES.match(" ".join(lower[place : place + 2])) is not None
+        or _STATES.match(" ".join(lower[position : position + 2])) is not None
     )
 
 
-def is_participle(lower: list[str], place: int) -> bool:
+def is_participle(lower: list[str], position: int) -> bool:
     """Tell whether a participle stands there, as behind "have"."""
-    if lower[place - 1] in _NOT_BEFORE_VERB:
+    if lower[position - 1] in _NOT_BEFORE_VERB:
         return False
-    return lower[place] in _PARTICIPLES or lower[place].endswith("ed")
+    return lower[position] in _PARTICIPLES or lower[position].endswith("ed")
 
 
 def third_person(verb: str) -> str:
@@ -240,10 +244,10 @@ def from_statement(words: list[str]) -> tuple[str, str] | None:
     subordinate = (i for i, word in enumerate(lower) if word in {"because", "although", "while"})
     end = min(next(subordinate, len(words)), len(words) - 1)
     for group in (MODALS | {"ought"}, BE | HAVE | DO):
-        for place in range(1, end):
-            plain = NEGATED.get(lower[place], lower[place])
-            if plain in group and lower[place - 1] not in RELATIVE:
-                con = _negated_at(words, lower, place, plain)
+        for position in range(1, end):
+            plain = NEGATED.get(lower[position], lower[position])
+            if plain in group and lower[position - 1] not in RELATIVE:
+                con = _negated_at(words, lower, position, plain)
                 if con is not None:
                     return pro, con
     if len(words) > 1 and lower[0] in VERBS:
@@ -254,18 +258,18 @@ def from_statement(words: list[str]) -> tuple[str, str] | None:
     return None
 
 
-def _negated_at(words: list[str], lower: list[str], place: int, plain: str) -> str | None:
+def _negated_at(words: list[str], lower: list[str], position: int, plain: str) -> str | None:
     """Negate, or take the negation away, at the auxiliary; None where it is the main verb."""
-    head, tail = words[:place], words[place + 1 :]
-    if plain != lower[place]:  # "cannot", "isn't"
+    head, tail = words[:position], words[position + 1 :]
+    if plain != lower[position]:  # "cannot", "isn't"
         return sentence(*head, plain, *tail)
-    if lower[place + 1] in ("not", "never"):
-        return sentence(*head, words[place], *tail[1:]) if len(tail) > 1 else None
-    if plain in DO or (plain in HAVE and not is_participle(lower, place + 1)):
+    if lower[position + 1] in ("not", "never"):
+        return sentence(*head, words[position], *tail[1:]) if len(tail) > 1 else None
+    if plain in DO or (plain in HAVE and not is_participle(lower, position + 1)):
         return None  # "they have rights", "we did well"
-    if lower[place + 1] == "still":
-        return sentence(*head, words[place], "no longer", *tail[1:])
-    return sentence(*head, words[place], "not", *tail)
+    if lower[position + 1] == "still":
+        return sentence(*head, words[position], "no longer", *tail[1:])
+    return sentence(*head, words[position], "not", *tail)
 
 
 def holds_a_verb(lower: list[str]) -> bool:

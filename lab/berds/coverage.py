@@ -78,9 +78,9 @@ def show_leaning(report: Report, row: dict) -> None:
     report.head(
         "(p - n) / p at 5", "question", "supporting", "opposing", "supporting minus opposing"
     )
-    for one in row["leaning"]:
-        cells = [_cell(one["asked_as"][asked]) for asked in ("question", "pro", "con")]
-        report.row(one["run"], *cells, _cell(one["shifts"]["pro-con"]))
+    for system in row["leaning"]:
+        cells = [_cell(system["asked_as"][wording]) for wording in ("question", "pro", "con")]
+        report.row(system["run"], *cells, _cell(system["shifts"]["pro-con"]))
 
 
 def _cell(value: dict) -> str:
@@ -104,9 +104,9 @@ def main() -> None:
     report.line(f"{documents} documents. At most {options.most} questions of each set.")
     for name, stem in SETS.items():
         source = data / "berds" / f"{stem}_query_exp.dev.jsonl"
-        asked = take(source, options.work / f"{stem}.jsonl", options.most)
+        questions = take(source, options.work / f"{stem}.jsonl", options.most)
         out = options.work / f"bench-{stem}"
-        pnyx("compare", "retrievers", "--index", index, "--perspectives", asked, "--expand", asked,
+        pnyx("compare", "retrievers", "--index", index, "--perspectives", questions, "--expand", questions,
              "--sides", "order", "--leaning", "--out", out)  # fmt: skip
         row = json.loads((out / "measures.json").read_text(encoding="utf-8"))
         if name == next(iter(SETS)):

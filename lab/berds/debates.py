@@ -65,7 +65,7 @@ class Passage:
     topic: str
     source: str
     side: int = 0
-    own: str = ""
+    point: str = ""
     bears: int = 0
     yes: tuple[str, ...] = ()
     no: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ class Debates:
             bears = 0 if not point else 1 if row["type"] == "point" else -1
             if bears == 1:
                 self.topics[key].points.append((side, point))
-            self._add(row["premise"], key, "idebate", side=side, own=point, bears=bears)
+            self._add(row["premise"], key, "idebate", side=side, point=point, bears=bears)
 
     def _portal(self, name: str) -> None:
         pages = json.loads((self.data / f"perspectrum/{name}_raw.json").read_text("utf-8"))
@@ -151,7 +151,7 @@ class Debates:
                     point = sentence(row["perspective_title"])
                     topic.points.append((side, point))
                     text = " ".join(row["argument"]["description"])
-                    self._add(text, key, name, side=side, own=point, bears=1)
+                    self._add(text, key, name, side=side, point=point, bears=1)
 
     def _ibm_arguments(self) -> None:
         """One to four arguments of a side of IBM's ranking make one passage."""
@@ -193,9 +193,9 @@ class Debates:
             yes, no = matched[row["arg_id"]]
             key = f"points {row['topic']}"
             self._topic(key, row["topic"], "key-points")
-            said = Passage(tidy(row["argument"]), key, "key-points", int(row["stance"]))
-            said.yes, said.no = tuple(yes), tuple(no)
-            self.passages.append(said)
+            passage = Passage(tidy(row["argument"]), key, "key-points", int(row["stance"]))
+            passage.yes, passage.no = tuple(yes), tuple(no)
+            self.passages.append(passage)
 
     def _perspectrum(self) -> None:
         """All wordings of a perspective but the first make a passage, the first its point."""
@@ -208,15 +208,15 @@ class Debates:
             topic = self._topic(key, row["text"], "perspectrum")
             for perspective in row["perspectives"]:
                 side = {"SUPPORT": 1, "UNDERMINE": -1}.get(perspective["stance_label_3"])
-                own = [texts[i] for i in perspective["pids"] if i in texts]
-                if side is None or not own:
+                wordings = [texts[i] for i in perspective["pids"] if i in texts]
+                if side is None or not wordings:
                     continue
-                topic.points.append((side, own[0]))
-                text = " ".join(own[1:] or own)
-                said = Passage(text, key, "perspectrum", side)
-                if len(own) > 1:
-                    said.own, said.bears = own[0], 1
-                self.passages.append(said)
+                topic.points.append((side, wordings[0]))
+                text = " ".join(wordings[1:] or wordings)
+                passage = Passage(text, key, "perspectrum", side)
+                if len(wordings) > 1:
+                    passage.point, passage.bears = wordings[0], 1
+                self.passages.append(passage)
 
     def _expansions(self) -> None:
         """What GPT-4 wrote to search BERDS's development questions: where it says yes or no."""
@@ -229,38 +229,38 @@ class Debates:
                     continue
                 yes, no = map(sentence, row["perspectives"])
                 self.topics.setdefault(key, Topic(yes, no, "views"))
-                said = re.fullmatch(r"(Yes|No)[,.] (.*)", tidy(row["text"]))
-                if said is not None:
-                    text = said[2][:1].upper() + said[2][1:]
-                    side = 1 if said[1] == "Yes" else -1
+                match = re.fullmatch(r"(Yes|No)[,.] (.*)", tidy(row["text"]))
+                if match is not None:
+                    text = match[2][:1].upper() + match[2][1:]
+                    side = 1 if match[1] == "Yes" else -1
                     self.passages.append(Passage(text, key, "views", side))
 
 
 def encyclopaedic(data: Path) -> list[str]:
     """Return passages of the question-answering sets: they take no side in any debate."""
-    found: dict[str, None] = {}
+    passages: dict[str, None] = {}
     for name in ("asqa", "qampari", "rag_bench"):
         for row in table(data / f"diras_general_qa/train/{name}_train_data.csv"):
             text = row.get("document")
             if text is None:  # a whole prompt, the paragraph in quotes
-                asked = re.search(r'<paragraph>: "(.*?)"\s*(?:\n|<\|)', row["input"], re.DOTALL)
-                text = asked.group(1) if asked else ""
+                match = re.search(r'<paragraph>: "(.*?)"\s*(?:\n|<\|)', row["input"], re.DOTALL)
+                text = match.group(1) if match else ""
             words = tidy(text).split()
             for start in range(0, max(1, len(words) - 60), 100):
-                found[" ".join(words[start : start + 100])] = None
-    return [text for text in found if len(text.split()) >= 40]
+                passages[" ".join(words[start : start + 100])] = None
+    return [text for text in passages if len(text.split()) >= 40]
 
 
 def reports(data: Path) -> list[str]:
     """Return passages of reports on the news: on contentious matters, mostly of no side."""
-    found: dict[str, None] = {}
+    passages: dict[str, None] = {}
     with (data / "reportgen/ragtime26_bitem/T1_run_1.jsonl").open(encoding="utf-8") as stream:
         for line in stream:
-            text = tidy(" ".join(one["text"] for one in json.loads(line)["responses"]))
+            text = tidy(" ".join(response["text"] for response in json.loads(line)["responses"]))
             words = text.split()
             for start in range(0, max(1, len(words) - 60), 100):
-                found[" ".join(words[start : start + 100])] = None
-    return list(found)
+                passages[" ".join(words[start : start + 100])] = None
+    return list(passages)
 
 
 SPLIT = Path(__file__).with_name("split.json")
@@ -274,8 +274,8 @@ the claims change with `claim_rules`.
 
 def parts_of(debates: Debates) -> dict[str, str]:
     """Return for each topic's key train, development, test or dropped."""
-    kept = json.loads(SPLIT.read_text("utf-8"))
-    parts = {digest: part for part, digests in kept.items() for digest in digests.split()}
+    split = json.loads(SPLIT.read_text("utf-8"))
+    parts = {digest: part for part, digests in split.items() for digest in digests.split()}
     return {key: parts[hashlib.sha1(key.encode()).hexdigest()[:8]] for key in debates.topics}
 
 

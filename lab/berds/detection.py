@@ -81,8 +81,8 @@ def held_out(data: Path) -> HeldOut:
     judge = EncoderJudge()
     near = {}
     for name, pairs in sets.items():
-        found = judge.features([Support("", p.text, p.statement) for p in pairs])
-        near[name] = np.array([row["similarity"] for row in found])
+        features = judge.features([Support("", p.text, p.statement) for p in pairs])
+        near[name] = np.array([row["similarity"] for row in features])
     return HeldOut(sets, near, parts)
 
 
@@ -110,19 +110,19 @@ def sets_of(
     shared = words.fit_transform([*(p.text for p in others), *neutral])
 
     def near(claim: str) -> Floats:
-        found: Floats = (shared @ words.transform([claim]).T).toarray()[:, 0]
-        return found
+        scores: Floats = (shared @ words.transform([claim]).T).toarray()[:, 0]
+        return scores
 
-    found = {
+    sets = {
         name: _pages(debates, [k for k in parts if parts[k] == part], others, neutral, near,
                      encoder, rng)
         for name, part in _SETS.items()
     }  # fmt: skip
-    found[BERDS] = [
+    sets[BERDS] = [
         Pair(r["document"], r["perspective"], r["label"] == "1", r["question"], BERDS)
         for r in berds
     ]
-    return found
+    return sets
 
 
 def _pages(
@@ -139,8 +139,8 @@ def _pages(
     names = sorted({p.topic for p in others})
     rows = dict(zip(names, encoder.encode([debates.topics[n].claim for n in names]), strict=True))
     for key, claim in zip(keys, claims, strict=True):
-        own = [p for p in debates.passages if p.topic == key and len(p.text.split()) >= 30]
-        drawn = [(p.text, p.side, "own") for p in rng.sample(own, min(3, len(own)))]
+        passages = [p for p in debates.passages if p.topic == key and len(p.text.split()) >= 30]
+        drawn = [(p.text, p.side, "own") for p in rng.sample(passages, min(3, len(passages)))]
         topic = debates.topics[key]
         scores = near(topic.claim)
         close = [others[i] for i in np.argsort(-scores[: len(others)], kind="stable")[:200]]
@@ -176,17 +176,17 @@ def compare(
     for name in (PAGES, BERDS):
         y, draws = labels[name], _draws(groups[name], labels[name])
         values: dict[str, Floats] = {}
-        for system, found in systems.items():
+        for system, scores in systems.items():
             curve, threshold = fitted[system]
-            s, p = found[name], curve(found[name])
+            s, p = scores[name], curve(scores[name])
             values[system] = np.array([_figures(s[r], p[r], y[r], threshold) for r in draws])
         out[name] = {system: _rows(v, values["similarity"]) for system, v in values.items()}
     return out
 
 
 def _z(scores: Scores, name: str) -> Floats:
-    own = scores[DEVELOPMENT]
-    return (scores[name] - own.mean()) / own.std()
+    development = scores[DEVELOPMENT]
+    return (scores[name] - development.mean()) / development.std()
 
 
 def right_sides(pairs: Sequence[Pair], scores: Floats) -> tuple[int, int]:
@@ -194,10 +194,10 @@ def right_sides(pairs: Sequence[Pair], scores: Floats) -> tuple[int, int]:
     how many texts that can be said: those with a pair of each; ties count as wrong."""
     best: dict[tuple[str, str], dict[bool, float]] = {}
     for pair, score in zip(pairs, scores, strict=True):
-        own = best.setdefault((pair.group, pair.text), {})
-        own[pair.label] = max(own.get(pair.label, -np.inf), float(score))
-    both_known = [own for own in best.values() if len(own) == 2]
-    return sum(own[True] > own[False] for own in both_known), len(both_known)
+        by_label = best.setdefault((pair.group, pair.text), {})
+        by_label[pair.label] = max(by_label.get(pair.label, -np.inf), float(score))
+    both_known = [by_label for by_label in best.values() if len(by_label) == 2]
+    return sum(by_label[True] > by_label[False] for by_label in both_known), len(both_known)
 
 
 def order(
@@ -212,7 +212,7 @@ def order(
                         for r in draws])
         for name, s in systems.items()
     }  # fmt: skip
-    return {name: _rows(found, values["similarity"]) for name, found in values.items()}
+    return {name: _rows(figures, values["similarity"]) for name, figures in values.items()}
 
 
 def _label(pair: Pair) -> bool:
@@ -227,13 +227,13 @@ def fit(x: Floats, y: Bools, groups: npt.NDArray[Any]) -> tuple[Line, float]:
     """Fit the curve; the threshold is that of best F1, averaged over 100 draws of the groups."""
     model = LogisticRegression(C=1e6, max_iter=1000).fit(x[:, None], y)
     curve = Line(float(model.coef_[0, 0]), float(model.intercept_[0]))
-    p, found = curve(x), []
+    p, thresholds = curve(x), []
     for rows in _draws(groups, y)[1:101]:
         order = np.argsort(-p[rows], kind="stable")
         hits = np.cumsum(y[rows][order])
         scores = 2 * hits / (np.arange(1, len(rows) + 1) + hits[-1])
-        found.append(p[rows][order][int(np.argmax(scores))])
-    return curve, float(np.mean(found))
+        thresholds.append(p[rows][order][int(np.argmax(scores))])
+    return curve, float(np.mean(thresholds))
 
 
 def _draws(groups: npt.NDArray[Any], y: Bools) -> list[npt.NDArray[np.int64]]:
@@ -254,15 +254,15 @@ def _figures(s: Floats, p: Floats, y: Bools, threshold: float) -> tuple[float, .
     bins = np.clip(np.ceil(p * 10) - 1, 0, 9).astype(int)
     shares = [((bins == b).mean(), abs(p[bins == b].mean() - y[bins == b].mean()))
               for b in np.unique(bins)]  # fmt: skip
-    ece = sum(share * apart for share, apart in shares)
+    ece = sum(share * gap for share, gap in shares)
     return roc_auc_score(y, s), average_precision_score(y, s), f1, float(ece)
 
 
 def _rows(values: Floats, base: Floats) -> dict[str, list[float]]:
-    apart = values - base
-    found = {}
+    difference = values - base
+    result = {}
     for i, figure in enumerate(("AUROC", "AP", "F1", "ECE")[: values.shape[1]]):
-        for name, v in ((figure, values[:, i]), (f"{figure} minus similarity", apart[:, i])):
+        for name, v in ((figure, values[:, i]), (f"{figure} minus similarity", difference[:, i])):
             low, high = np.quantile(v[1:], [0.025, 0.975])
-            found[name] = [round(float(x), 3) for x in (v[0], low, high)]
-    return found
+            result[name] = [round(float(x), 3) for x in (v[0], low, high)]
+    return result

@@ -74,10 +74,14 @@ def on(step: Step, device: str) -> Step:
 def soft_loss(odds: torch.Tensor, taught: torch.Tensor) -> torch.Tensor:
     """Return how far classes and log-odds of support are from the teacher's, [pairs, 3] each."""
     log = torch.log_softmax(odds / SOFTNESS, -1)
-    apart = nn.functional.kl_div(log, torch.softmax(taught / SOFTNESS, -1), reduction="batchmean")
-    own, other = (z[:, SUPPORTS] - torch.logsumexp(z[:, OPPOSES:], 1) for z in (odds, taught))
-    found: torch.Tensor = apart * SOFTNESS**2 + FAR * nn.functional.smooth_l1_loss(own, other)
-    return found
+    divergence = nn.functional.kl_div(
+        log, torch.softmax(taught / SOFTNESS, -1), reduction="batchmean"
+    )
+    student, other = (z[:, SUPPORTS] - torch.logsumexp(z[:, OPPOSES:], 1) for z in (odds, taught))
+    loss: torch.Tensor = divergence * SOFTNESS**2 + FAR * nn.functional.smooth_l1_loss(
+        student, other
+    )
+    return loss
 
 
 def rate_share(done: float) -> float:
@@ -131,12 +135,12 @@ def _loss(
     with quick_products(device), parametrize.cached():
         for step in steps:
             odds = reader(*step.packed).float()
-            own = loss_of(odds, step)
+            loss = loss_of(odds, step)
             if teacher is not None:
                 with torch.no_grad():
                     taught = teacher(*step.packed).float()
-                own = HARD * own + soft_loss(odds, taught)
-            total = total + own
+                loss = HARD * loss + soft_loss(odds, taught)
+            total = total + loss
     return total
 
 

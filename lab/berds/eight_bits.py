@@ -28,7 +28,7 @@ def multiply_in_eight_bits(model: Any) -> dict[str, npt.NDArray[Any]]:
     from onnx import helper, numpy_helper
 
     graph = model.graph
-    stored = {one.name: one for one in graph.initializer}
+    stored = {tensor.name: tensor for tensor in graph.initializer}
     matrices: dict[str, npt.NDArray[Any]] = {}
     rounded: set[str] = set()
     nodes = []
@@ -44,8 +44,8 @@ def multiply_in_eight_bits(model: Any) -> dict[str, npt.NDArray[Any]]:
             f"{name}.scales": scales.reshape(rows, blocks),
             f"{name}.zeros": zeros.reshape(rows, blocks // 2),
         }
-        for one in _elsewhere(name, rows, 2 * steps[0].size):
-            stored[one.name] = one
+        for tensor in _elsewhere(name, rows, 2 * steps[0].size):
+            stored[tensor.name] = tensor
         nodes += _product(node, name, f"p{number}", rounded)
     for field, values in ((graph.node, nodes), (graph.initializer, [*stored.values()])):
         del field[:]
@@ -63,13 +63,13 @@ def _elsewhere(name: str, rows: int, inner: int) -> Iterator[Any]:
         ("weights", TensorProto.INT8, [inner, rows]),
         ("columns", TensorProto.FLOAT, [rows]),
     ):
-        one = TensorProto(name=f"{name}.{part}", data_type=kind, dims=dims)
-        one.data_location = TensorProto.EXTERNAL
-        one.external_data.add(key="location", value=MATRICES)
-        yield one
+        tensor = TensorProto(name=f"{name}.{part}", data_type=kind, dims=dims)
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value=MATRICES)
+        yield tensor
 
 
-def _product(node: Any, name: str, own: str, rounded: set[str]) -> Iterator[Any]:
+def _product(node: Any, name: str, prefix: str, rounded: set[str]) -> Iterator[Any]:
     """Yield the nodes in place of one product; inputs that another one rounded are not anew."""
     from onnx import TensorProto, helper
 
@@ -78,7 +78,7 @@ def _product(node: Any, name: str, own: str, rounded: set[str]) -> Iterator[Any]
     if source not in rounded:
         rounded.add(source)
         yield helper.make_node(_ROUND, [source], [q, s, z], domain=_DOMAIN)
-    i, f, t = (f"{own}{part}" for part in "ift")
+    i, f, t = (f"{prefix}{part}" for part in "ift")
     yield helper.make_node("MatMulInteger", [q, f"{name}.weights", z], [i])
     yield helper.make_node("Cast", [i], [f], to=TensorProto.FLOAT)
     yield helper.make_node("Mul", [f, s], [t])

@@ -136,9 +136,11 @@ class Feed:
         return len(row[0]) + sum(len(self._words.statement(text)) for text, _, _ in row[1])
 
     def _step(self, block: list[tuple[list[int], list[Statement]]]) -> Step:
-        tokens = [(p, [self._words.statement(s) for s, _, _ in asked]) for p, asked in block]
-        relations = torch.tensor([r for _, asked in block for _, r, _ in asked])
-        weights = torch.tensor([w for _, asked in block for _, _, w in asked])
+        tokens = [
+            (p, [self._words.statement(s) for s, _, _ in statements]) for p, statements in block
+        ]
+        relations = torch.tensor([r for _, statements in block for _, r, _ in statements])
+        weights = torch.tensor([w for _, statements in block for _, _, w in statements])
         return Step(pack(tokens), relations, weights)
 
     def _row(self) -> tuple[list[int], list[Statement]]:
@@ -147,19 +149,23 @@ class Feed:
             self._drawn[source] = list(self._all[source])
             self._random.shuffle(self._drawn[source])
         passage = self._drawn[source].pop()
-        asked = self._asked(passage) if passage.topic else self._off(self._beside[passage.text], 4)
-        return self._words.passage(self._cut(self._mix(passage, self._outright(passage)))), asked
+        statements = (
+            self._statements(passage) if passage.topic else self._off(self._beside[passage.text], 4)
+        )
+        return self._words.passage(
+            self._cut(self._mix(passage, self._outright(passage)))
+        ), statements
 
     def _mix(self, passage: Passage, text: str) -> str:
         words, draw = text.split(), self._random
         if not passage.side or len(words) < _LEAST_MIXED or draw.random() >= self._mixed:
             return text
-        kept = draw.randint(len(words) // 2, len(words) * 3 // 4)
-        start = draw.randint(0, len(words) - kept)
+        size = draw.randint(len(words) // 2, len(words) * 3 // 4)
+        start = draw.randint(0, len(words) - size)
         around = self._neutral[draw.choice(self._around[passage.topic])].split()
-        most = max(MOST_WORDS - kept, 0)
+        most = max(MOST_WORDS - size, 0)
         before = draw.randint(0, most)
-        parts = (around[:before], words[start : start + kept], around[before:most])
+        parts = (around[:before], words[start : start + size], around[before:most])
         return " ".join(word for part in parts for word in part)
 
     def _cut(self, text: str) -> str:
@@ -183,35 +189,35 @@ class Feed:
 
     def _off(self, keys: Sequence[str], count: int, weight: float = 1.0) -> list[Statement]:
         """Return claims of other topics, half of them negated."""
-        found = []
+        statements = []
         for key in self._random.sample(keys, min(count, len(keys))):
             topic = self._topics[key]
             negate = topic.negation and self._random.random() < 0.5
-            found.append((topic.negation if negate else topic.claim, NEITHER, weight))
-        return found
+            statements.append((topic.negation if negate else topic.claim, NEITHER, weight))
+        return statements
 
-    def _asked(self, passage: Passage) -> list[Statement]:
+    def _statements(self, passage: Passage) -> list[Statement]:
         topic, side = self._topics[passage.topic], passage.side
         first = [(topic.claim, _relation(side), 1.0)]
         if topic.negation:
             first.append((topic.negation, _relation(-side), 1.0))
-        first += self._own(passage)
+        first += self._own_point(passage)
         more = self._points(passage, topic)
         more += self._off(self._near[passage.topic], 2 if side else 1, 0.7)
         if self._random.random() < 0.2:
             more += self._off(self._keys, 1, 0.5)
         return first + self._random.sample(more, min(len(more), _MOST - len(first)))
 
-    def _own(self, passage: Passage) -> list[Statement]:
+    def _own_point(self, passage: Passage) -> list[Statement]:
         """Return the point that it makes or answers and, at times, that point negated."""
         if not passage.bears:
             return []
-        found: list[Statement] = [(passage.own, _relation(passage.bears), 1.0)]
+        statements: list[Statement] = [(passage.point, _relation(passage.bears), 1.0)]
         if self._random.random() < 0.5:
-            negated = turned(passage.own)
+            negated = turned(passage.point)
             if negated and not negated.startswith("It is not"):
-                found.append((negated, _relation(-passage.bears), 0.7))
-        return found
+                statements.append((negated, _relation(-passage.bears), 0.7))
+        return statements
 
     def _points(self, passage: Passage, topic: Topic) -> list[Statement]:
         """Return points of the topic that it does not make: mostly, where it is of their side."""
@@ -221,14 +227,14 @@ class Feed:
             return yes + ([(draw(passage.no), NOT, 0.7)] if passage.no else [])
         if not side:
             return [(draw(topic.points)[1], NOT, 0.7)] if topic.points else []
-        found: list[Statement] = []
+        statements: list[Statement] = []
         for wanted, weight in ((side, 0.4), (-side, 1.0)):
             points = [
-                p for s, p in topic.points if s == wanted and p not in (passage.own, passage.text)
+                p for s, p in topic.points if s == wanted and p not in (passage.point, passage.text)
             ]
             if points:
-                found.append((draw(points), NOT, weight))
-        return found
+                statements.append((draw(points), NOT, weight))
+        return statements
 
 
 def _relation(sign: int) -> int:

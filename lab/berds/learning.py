@@ -20,14 +20,14 @@ def loss_of(odds: torch.Tensor, step: Step) -> torch.Tensor:
         step: what they are of, on the same device.
     """
     logs = torch.log_softmax(odds, -1)
-    known = logs.gather(1, step.relations.clamp(max=NEITHER)[:, None])[:, 0]
+    exact = logs.gather(1, step.relations.clamp(max=NEITHER)[:, None])[:, 0]
     either = torch.logsumexp(logs[:, OPPOSES:], dim=1)
-    found: torch.Tensor = -(torch.where(step.relations == NOT, either, known) * step.weights).sum()
-    found = found / step.weights.sum()
+    loss: torch.Tensor = -(torch.where(step.relations == NOT, either, exact) * step.weights).sum()
+    loss = loss / step.weights.sum()
     if step.paired:
         order = torch.nn.functional.softplus(-margins(odds))[step.relations[::2] == SUPPORTS]
-        found = _CLASSES * found + order.mean()
-    return found
+        loss = _CLASSES * loss + order.mean()
+    return loss
 
 
 def margins(odds: torch.Tensor) -> torch.Tensor:
@@ -37,5 +37,5 @@ def margins(odds: torch.Tensor) -> torch.Tensor:
         odds: of supports, opposes and neither, [2 passages, 3].
     """
     support = odds[:, SUPPORTS] - torch.logsumexp(odds[:, OPPOSES:], dim=1)
-    found: torch.Tensor = support[::2] - support[1::2]
-    return found
+    margin: torch.Tensor = support[::2] - support[1::2]
+    return margin

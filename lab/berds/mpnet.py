@@ -113,13 +113,13 @@ class Mpnet(nn.Module):  # type: ignore[misc]
         *first, last = self.layers
         for layer in first:
             hidden = layer(hidden, attend)
-        found: torch.Tensor = last(hidden, attend, wanted)
-        return found
+        states: torch.Tensor = last(hidden, attend, wanted)
+        return states
 
     def bias(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         """Return what distances add to scores, [..., heads, queries, keys], of places of both."""
-        apart = keys[..., None, :] - queries[..., :, None]
-        return self.distances(_buckets(apart)).transpose(-1, -2).transpose(-2, -3)
+        distances = keys[..., None, :] - queries[..., :, None]
+        return self.distances(_buckets(distances)).transpose(-1, -2).transpose(-2, -3)
 
     def seeing(self, places: torch.Tensor, seen: torch.Tensor) -> Attention:
         """Return an attention in which tokens see others of their row.
@@ -147,17 +147,17 @@ class Mpnet(nn.Module):  # type: ignore[misc]
         return attend
 
 
-def _buckets(apart: torch.Tensor) -> torch.Tensor:
+def _buckets(distances: torch.Tensor) -> torch.Tensor:
     """Return which bias a distance has: near ones each their own, far ones by their logarithm."""
     half = _BUCKETS // 2
     exact = half // 2
-    far = apart.abs()
+    far = distances.abs()
     growth = torch.log(far.float().clamp(min=1) / exact) / math.log(_FURTHEST / exact)
     large = (exact + (growth * (half - exact)).long()).clamp(max=half - 1)
-    return (apart > 0).long() * half + torch.where(far < exact, far, large)
+    return (distances > 0).long() * half + torch.where(far < exact, far, large)
 
 
-def load_mpnet(folder: Path, layers: int, kept: list[int] | None = None) -> Mpnet:
+def load_mpnet(folder: Path, layers: int, tokens: list[int] | None = None) -> Mpnet:
     """Load the first layers.
 
     Args:
@@ -170,16 +170,16 @@ def load_mpnet(folder: Path, layers: int, kept: list[int] | None = None) -> Mpne
     stored = load_file(folder / "model.safetensors")
     words = stored["embeddings.word_embeddings.weight"]
     weights = {
-        "words.weight": words if kept is None else words[torch.tensor(kept)],
+        "words.weight": words if tokens is None else words[torch.tensor(tokens)],
         "places.weight": stored["embeddings.position_embeddings.weight"][:PLACES],
         "distances.weight": stored["encoder.relative_attention_bias.weight"],
     }
     for kind in ("weight", "bias"):
         weights[f"norm.{kind}"] = stored[f"embeddings.LayerNorm.{kind}"]
         for number in range(layers):
-            for own, theirs in _PARTS.items():
+            for ours, theirs in _PARTS.items():
                 name = f"encoder.layer.{number}.{theirs}.{kind}"
-                weights[f"layers.{number}.{own}.{kind}"] = stored[name]
+                weights[f"layers.{number}.{ours}.{kind}"] = stored[name]
     model = Mpnet(len(weights["words.weight"]), layers)
     model.load_state_dict(weights)
     return model
@@ -199,21 +199,21 @@ def fewer_words(folder: Path, texts: Iterable[str], most: int) -> tuple[bytes, l
     """
     data = (folder / "tokenizer.json").read_bytes()
     settings: dict[str, Any] = json.loads(data)
-    known: dict[str, int] = settings["model"]["vocab"]
+    vocabulary: dict[str, int] = settings["model"]["vocab"]
     tokenizer = read_tokenizer(data)
     seen: Counter[int] = Counter()
     for text in texts:
         seen.update(tokenizer.encode(text, add_special_tokens=False).ids)
     single = [
-        word for word, number in known.items()
+        word for word, number in vocabulary.items()
         if len(word.removeprefix("##")) == 1 and (word.isascii() or seen[number])
     ]  # fmt: skip
-    often = sorted(known, key=lambda word: -seen[known[word]])
+    often = sorted(vocabulary, key=lambda word: -seen[vocabulary[word]])
     words = dict.fromkeys((*_SPECIAL, *single))
     for word in often:
-        if len(words) >= most or not seen[known[word]]:
+        if len(words) >= most or not seen[vocabulary[word]]:
             break
         words.setdefault(word)
     settings["model"]["vocab"] = {word: number for number, word in enumerate(words)}
     settings |= {"added_tokens": [], "truncation": None, "padding": None}
-    return json.dumps(settings, ensure_ascii=False).encode(), [known[word] for word in words]
+    return json.dumps(settings, ensure_ascii=False).encode(), [vocabulary[word] for word in words]

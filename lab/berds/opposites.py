@@ -80,16 +80,16 @@ class OppositeFeed:
                 blocks[-1].append(row)
             self._draw.shuffle(blocks)
             for block in filter(None, blocks):
-                told = torch.tensor(relations * len(block))
-                yield Step(pack(block), told, torch.ones(len(told)), paired=True)
+                targets = torch.tensor(relations * len(block))
+                yield Step(pack(block), targets, torch.ones(len(targets)), paired=True)
 
     def _row(self) -> Row:
         draw, passage = self._draw, self._passage()
-        asked = [pair[:: passage.side] for pair in self._pairs(passage)] + [self._other(passage)]
-        plain = [draw.random() < _PLAIN for _ in asked]
+        pairs = [pair[:: passage.side] for pair in self._pairs(passage)] + [self._other(passage)]
+        plain = [draw.random() < _PLAIN for _ in pairs]
         statements = [
             _HOUSE.sub("We should ", text) if as_we else text
-            for pair, as_we in zip(asked, plain, strict=True)
+            for pair, as_we in zip(pairs, plain, strict=True)
             for text in pair
         ]
         return self._words.passage(self._read(passage)), list(
@@ -108,11 +108,11 @@ class OppositeFeed:
     def _pairs(self, passage: Passage) -> list[Pair]:
         """Return pairs about the passage's topic, its claim's side first."""
         draw, topic = self._draw, self._topics[passage.topic]
-        asked = self._questions.get(passage.topic, [])
+        questions = self._questions.get(passage.topic, [])
         pairs = [written_pair(sign, text, draw) for sign, text in
-                 draw.sample(asked, min(_QUESTIONS, len(asked)))]  # fmt: skip
-        usual, own = patterns(topic.claim, topic.negation)
-        pairs += draw.sample(own, min(len(own), max(0, _PAIRS - 1 - len(pairs))))
+                 draw.sample(questions, min(_QUESTIONS, len(questions)))]  # fmt: skip
+        usual, specific = patterns(topic.claim, topic.negation)
+        pairs += draw.sample(specific, min(len(specific), max(0, _PAIRS - 1 - len(pairs))))
         pairs += draw.sample(usual, max(0, _PAIRS - len(pairs)))
         return pairs[: _PAIRS - 1]
 
@@ -132,7 +132,7 @@ class OppositeFeed:
             words = words[start : start + size]
         text = " ".join(words[:_LONGEST])
         heads = passage.bears > 0 and passage.source != "perspectrum" and draw.random() < _POINT
-        return f"{passage.own} {text}" if heads else text
+        return f"{passage.point} {text}" if heads else text
 
 
 def _length(row: Row) -> int:

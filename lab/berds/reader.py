@@ -64,27 +64,27 @@ class Reader(nn.Module):  # type: ignore[misc]
             texts: 0 passage, from 1 statements, -1 padding.
             wanted: of which places, int64 [places]; of all by default.
         """
-        asked = texts > 0
+        is_statement = texts > 0
         # As MPNet reads a pair: the second text begins with what ends the first.
-        ids = torch.where(asked & (places == 0), torch.full_like(ids, END), ids)
-        places = places + asked * (texts == 0).sum(1, keepdim=True)
+        ids = torch.where(is_statement & (places == 0), torch.full_like(ids, END), ids)
+        places = places + is_statement * (texts == 0).sum(1, keepdim=True)
         seen = (texts[:, :, None] == texts[:, None, :]) | (texts[:, None, :] == 0)
         attend = self.body.seeing(places, seen)
-        found: torch.Tensor = self.body(ids, places, attend, wanted)
-        return found
+        hidden: torch.Tensor = self.body(ids, places, attend, wanted)
+        return hidden
 
     def forward(
-        self, ids: torch.Tensor, places: torch.Tensor, texts: torch.Tensor, asked: torch.Tensor
+        self, ids: torch.Tensor, places: torch.Tensor, texts: torch.Tensor, pair_index: torch.Tensor
     ) -> torch.Tensor:
         """Return float32 [pairs, 3]; `asked` holds row and statement of each, int64 [pairs, 2]."""
         # Of its last layer a passage is only read; `pack` puts it last.
         width = int((texts > 0).sum(1).max())
         wanted = torch.arange(width, device=texts.device)
         hidden = self.states(ids, places, texts, wanted).float()
-        own = (texts[asked[:, 0], :width] == asked[:, 1][:, None]).float()
-        mean = (hidden[asked[:, 0]] * own[:, :, None]).sum(1) / own.sum(1, keepdim=True)
-        found: torch.Tensor = self.head(mean)
-        return found
+        mask = (texts[pair_index[:, 0], :width] == pair_index[:, 1][:, None]).float()
+        mean = (hidden[pair_index[:, 0]] * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+        odds: torch.Tensor = self.head(mean)
+        return odds
 
 
 class OnePassage(nn.Module):  # type: ignore[misc]
@@ -106,18 +106,25 @@ class OnePassage(nn.Module):  # type: ignore[misc]
             statements: those of each, int64 [statements, slots], -1 in slots without one.
         """
         body, length = self.reader.body, passage.shape[0]
-        before, own = torch.arange(length), torch.arange(statements.shape[1])
+        before, positions = torch.arange(length), torch.arange(statements.shape[1])
         filled = statements >= 0
-        kept, slots = _places(filled), (filled.flatten().long().cumsum(0) - 1).view(filled.shape)
+        filled_slots, slots = (
+            _places(filled),
+            (filled.flatten().long().cumsum(0) - 1).view(filled.shape),
+        )
         # As MPNet reads a pair: the second text begins with what ends the first.
-        ids = torch.where(own == 0, torch.full_like(statements, END), statements).flatten()[kept]
-        after = (own + length).expand(statements.shape).flatten()[kept]
+        ids = torch.where(positions == 0, torch.full_like(statements, END), statements).flatten()[
+            filled_slots
+        ]
+        after = (positions + length).expand(statements.shape).flatten()[filled_slots]
         parts = _places(filled.view(-1, _PART).any(1))
         of = parts // (statements.shape[1] // _PART)
-        asking, asked = slots.view(-1, _PART)[parts], slots[of]
+        asking, key_slots = slots.view(-1, _PART)[parts], slots[of]
         answered = _places(filled.view(-1, _PART)[parts])
         reading = body.bias(before, before)
-        bias = body.bias((own + length).view(-1, _PART), torch.cat([before, own + length]))
+        bias = body.bias(
+            (positions + length).view(-1, _PART), torch.cat([before, positions + length])
+        )
         unseen = nn.functional.pad((1.0 - filled.float()) * -1e4, (length, 0))
         bias = bias[parts % (statements.shape[1] // _PART)] + unseen[of][:, None, None]
 
@@ -128,7 +135,7 @@ class OnePassage(nn.Module):  # type: ignore[misc]
             wanted: torch.Tensor | None,
         ) -> torch.Tensor:
             k, v = (heads_of(x[0, :length]) for x in (key, value))
-            k_own, v_own = (heads_of(x[0, length:][asked]) for x in (key, value))
+            k_own, v_own = (heads_of(x[0, length:][key_slots]) for x in (key, value))
             k, k_own, query = k.transpose(-1, -2), k_own.transpose(-1, -2), query[0] / _SCALE
             q = heads_of((query if wanted is not None else query[length:])[asking])
             share = (torch.cat([q @ k, q @ k_own], -1) + bias).softmax(-1)
@@ -140,7 +147,7 @@ class OnePassage(nn.Module):  # type: ignore[misc]
             return context[None]
 
         # Of its last layer a passage is only read.
-        wanted = torch.arange(kept.shape[0]) + length
+        wanted = torch.arange(filled_slots.shape[0]) + length
         ids, places = torch.cat([passage, ids])[None], torch.cat([before, after])[None]
         hidden = body(ids, places, attend, wanted)[0]
         share = filled.float() / filled.sum(1, keepdim=True)
@@ -162,7 +169,7 @@ class Words:
 
     def __init__(self, tokenizer: bytes) -> None:
         self._ids = Ids(read_tokenizer(tokenizer))
-        self._kept: dict[str, list[int]] = {}
+        self._cache: dict[str, list[int]] = {}
 
     def passage(self, text: str) -> list[int]:
         """Return at most `MOST_PASSAGE` ids, the special ones at both ends."""
@@ -170,20 +177,20 @@ class Words:
 
     def statement(self, text: str) -> list[int]:
         """Return at most `MOST_STATEMENT` ids."""
-        if text not in self._kept:
-            self._kept[text] = self._ids(text, MOST_STATEMENT)
-        return self._kept[text]
+        if text not in self._cache:
+            self._cache[text] = self._ids(text, MOST_STATEMENT)
+        return self._cache[text]
 
 
 def pack(rows: Sequence[tuple[list[int], list[list[int]]]]) -> Packed:
     """Return what `Reader` takes of passages and the statements about each, which stand first."""
-    width = max(len(passage) + sum(map(len, asked)) for passage, asked in rows)
+    width = max(len(passage) + sum(map(len, statements)) for passage, statements in rows)
     ids = torch.zeros(len(rows), width, dtype=torch.long)
     places, texts = torch.zeros_like(ids), torch.full_like(ids, _PADDING)
     pairs = []
-    for row, (passage, asked) in enumerate(rows):
+    for row, (passage, statements) in enumerate(rows):
         start = 0
-        for number, text in (*enumerate(asked, 1), (0, passage)):
+        for number, text in (*enumerate(statements, 1), (0, passage)):
             end = start + len(text)
             ids[row, start:end] = torch.tensor(text)
             places[row, start:end] = torch.arange(len(text))
@@ -205,11 +212,11 @@ def predict(
 ) -> npt.NDArray[np.float64]:
     """Return log-odds of support, float64 [pairs]; a pair is (passage, statement)."""
     about = defaultdict(list)
-    for place, (text, _) in enumerate(pairs):
-        about[text].append(place)
-    todo = [(words.passage(text), found[i : i + 8]) for text, found in about.items()
-            for i in range(0, len(found), 8)]  # fmt: skip
-    todo.sort(key=lambda one: len(one[0]))
+    for position, (text, _) in enumerate(pairs):
+        about[text].append(position)
+    todo = [(words.passage(text), positions[i : i + 8]) for text, positions in about.items()
+            for i in range(0, len(positions), 8)]  # fmt: skip
+    todo.sort(key=lambda entry: len(entry[0]))
     out = np.zeros(len(pairs))
     reader.eval()
     with torch.no_grad():

@@ -44,7 +44,7 @@ def pages() -> list[tuple[str, str, str, str, int]]:
     debates = Debates(DATA)
     parts = parts_of(debates)
     raw = json.loads((DATA / "perspectrum/debatewise_raw.json").read_text("utf-8"))
-    found = []
+    rows = []
     for key, part in parts.items():
         if part != "development":
             continue
@@ -54,8 +54,8 @@ def pages() -> list[tuple[str, str, str, str, int]]:
             for row in page[column]:
                 text = " ".join(" ".join(row["argument"]["description"]).split())
                 if len(text.split()) >= 25:
-                    found.append((key, pro, con, text, side))
-    return found
+                    rows.append((key, pro, con, text, side))
+    return rows
 
 
 def log_odds(answers: Sequence[Any]) -> Floats:
@@ -96,8 +96,8 @@ def figures(name: str, x: Floats, y: Floats, groups: npt.NDArray[Any]) -> None:
           f"Brier {np.mean((p - y) ** 2):.3f}, slope {slope(x, y):.3f}", end="")  # fmt: skip
     sure = np.maximum(p, 1 - p)
     for least in (0.6, 0.65):
-        kept = sure >= least
-        print(f"; from {least}: {hits[kept].mean():.2f} of {kept.mean():.2f}", end="")
+        confident = sure >= least
+        print(f"; from {least}: {hits[confident].mean():.2f} of {confident.mean():.2f}", end="")
     first = np.argsort(-sure, kind="stable")
     for share in _SHARES:
         print(f"; surest {share}: {hits[first[: round(share * len(y))]].mean():.3f}", end="")
@@ -113,13 +113,15 @@ def main() -> None:
     y = np.array([float(r[4] == 1) for r in rows])
     print(f"{len(rows)} arguments of {len(set(groups))} pages, {int(y.sum())} for the claim")
     detector = open_detector(folder) if folder else load_perspective_student()
-    asked = [
+    questions = [
         [Support("", piece, statement) for piece in pieces_of(text) for statement in pair]
         for _, *pair, text, _ in rows
     ]
-    odds = log_odds(detector.judge([question for own in asked for question in own]))
-    ends = np.cumsum([len(own) for own in asked])
-    parts = [own.reshape(-1, 2) for own in np.split(odds, ends[:-1])]
+    odds = log_odds(
+        detector.judge([question for text_questions in questions for question in text_questions])
+    )
+    ends = np.cumsum([len(text_questions) for text_questions in questions])
+    parts = [values.reshape(-1, 2) for values in np.split(odds, ends[:-1])]
     ways: dict[str, Callable[[Floats], float]] = {
         "best passage": lambda z: float(np.subtract(*z.max(0))),
         "mean of passages": lambda z: float(np.subtract(*z.mean(0))),

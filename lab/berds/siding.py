@@ -111,7 +111,7 @@ class SideFeed:
             words = words[start : start + size]
         text = " ".join(words)
         if passage.bears > 0 and passage.source != "perspectrum" and draw.random() < _POINT:
-            text = f"{passage.own} {text}"
+            text = f"{passage.point} {text}"
         return text
 
 

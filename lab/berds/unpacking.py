@@ -34,10 +34,10 @@ def load_reader(path: Path) -> Reader:
     import onnx
 
     graph = onnx.load(path).graph
-    stored = {one.name: one for one in graph.initializer}
+    stored = {tensor.name: tensor for tensor in graph.initializer}
     weights = {
-        name.removeprefix(_OWN): _array(one)
-        for name, one in stored.items()
+        name.removeprefix(_OWN): _array(tensor)
+        for name, tensor in stored.items()
         if name.startswith(_OWN) and not name.startswith(f"{_OWN}{_WORDS}")
     }
     words = (stored[f"{_OWN}{_WORDS}_{part}"] for part in ("Q4", "scales", "zero_points"))
@@ -55,14 +55,14 @@ def load_reader(path: Path) -> Reader:
 def _array(stored: Any) -> Floats:
     from onnx import numpy_helper
 
-    found: Floats = numpy_helper.to_array(stored).astype(np.float32)
-    return found
+    array: Floats = numpy_helper.to_array(stored).astype(np.float32)
+    return array
 
 
 def _words(steps: Floats, scales: Floats, zeros: Floats) -> Floats:
     """Return a matrix [rows, columns]; of scales and zeros each row has one a block."""
-    apart = steps.reshape(*scales.shape, -1) - zeros.reshape(*scales.shape, 1)
-    return (apart * scales[:, :, None]).reshape(len(scales), -1)
+    centered = steps.reshape(*scales.shape, -1) - zeros.reshape(*scales.shape, 1)
+    return (centered * scales[:, :, None]).reshape(len(scales), -1)
 
 
 def renew(folder: Path) -> None:
@@ -70,13 +70,13 @@ def renew(folder: Path) -> None:
     import onnx
 
     student, path = read_student(folder, "support"), folder / MODEL
-    stored = {one.name: one for one in onnx.load(path).graph.initializer}
+    stored = {tensor.name: tensor for tensor in onnx.load(path).graph.initializer}
     with tempfile.TemporaryDirectory() as name:
         export(load_reader(path), Path(name) / MODEL)
         model = onnx.load(Path(name) / MODEL, load_external_data=False)
-    for one in model.graph.initializer:
-        if one.name.startswith(_OWN):  # rounded anew, scales differ in their last bits
-            one.CopyFrom(stored[one.name])
+    for tensor in model.graph.initializer:
+        if tensor.name.startswith(_OWN):  # rounded anew, scales differ in their last bits
+            tensor.CopyFrom(stored[tensor.name])
     path.write_bytes(model.SerializeToString())
     write_manifest(folder, student)
 

@@ -114,9 +114,9 @@ _ANY = re.compile(rf"\b(?:{AUXILIARIES})(?:n['’]t)?\b", re.IGNORECASE)
 def matter(core: str) -> tuple[str, bool] | None:
     """Return what an open question asks about, and whether yes means that it is a good thing."""
     for pattern in (*_BOTH_SIDES, _WRONG):
-        found = pattern.match(core)
-        if found and not _ANY.search(found["matter"]):
-            return found["matter"], pattern is not _WRONG
+        match = pattern.match(core)
+        if match and not _ANY.search(match["matter"]):
+            return match["matter"], pattern is not _WRONG
     return None
 
 
@@ -162,8 +162,8 @@ _BETTER = _re(r"^(?:which|what) (?:is|are) ((?:better|worse|more|less)\b[^,:]*)[
 def rivals(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
     """Return the two questions or claims that a question offers the choice of, or None."""
     for pattern, first, second in _RIVALS:
-        if found := pattern.match(core):
-            return _expanded(found, first), _expanded(found, second)
+        if match := pattern.match(core):
+            return _expanded(match, first), _expanded(match, second)
     if opposed := _OPPOSED.match(core):
         return f"{opposed[1]} {opposed[2]}", f"{opposed[1]} {opposed[3]}"
     return _two_acts(core, verbs) or _two_things(core, verbs)
@@ -186,27 +186,27 @@ def _two_things(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
         head = f"{which[4]} {which[3]} {which[5]}"
         return f"{head} {_as_small(which[1], which[2])}.", f"{head} {which[2]}."
     if better := _BETTER.match(core):
-        made = [f"{one} {'are' if _PLURAL.search(one) else 'is'} {better[1]}."
-                for one in better.groups()[1:]]  # fmt: skip
-        return made[0], made[1]
+        claims = [f"{thing} {'are' if _PLURAL.search(thing) else 'is'} {better[1]}."
+                for thing in better.groups()[1:]]  # fmt: skip
+        return claims[0], claims[1]
     if sorts := _TWO_SORTS.match(core):
         verb = "are" if _PLURAL.search(sorts[1]) else "is"
         return f"{sorts[1]} {verb} {sorts[2]}.", f"{sorts[1]} {verb} {sorts[3]}."
     things = _TWO_THINGS.match(core)
     if things and not _ANY.search(core) and not verbs.intersection(core.lower().split()):
-        one, other = _as_small(things[1], things[2]), things[2]
-        return f"{one} is better than {other}.", f"{other} is better than {one}."
+        first, other = _as_small(things[1], things[2]), things[2]
+        return f"{first} is better than {other}.", f"{other} is better than {first}."
     return None
 
 
-def _as_small(one: str, other: str) -> str:
+def _as_small(phrase: str, other: str) -> str:
     """Begin a phrase, which opened a question, with a small letter if the other has none."""
-    return one[:1].lower() + one[1:] if other.islower() else one
+    return phrase[:1].lower() + phrase[1:] if other.islower() else phrase
 
 
 _PLURAL = re.compile(r"[^su]s$")
 
 
-def _expanded(found: re.Match[str], template: str) -> str:
-    text = found.expand(template)
+def _expanded(match: re.Match[str], template: str) -> str:
+    text = match.expand(template)
     return re.sub(r"(?<= )(Is|Are)(?= )", lambda verb: verb[0].lower(), text)

@@ -138,22 +138,22 @@ def patterns(claim: str, negation: str) -> tuple[list[Pair], list[Pair]]:
     if question := question_from(claim):
         pairs += [(f"{question} Yes.", f"{question} No.")] * 2
     if motion := _MOTION.match(claim):
-        own = _acting(motion["act"])
-        found = [(turn, m["x"]) for rule, turn in _ACTS if (m := re.fullmatch(rule, motion["act"]))]
+        specific = _acting(motion["act"])
+        turns = [(turn, m["x"]) for rule, turn in _ACTS if (m := re.fullmatch(rule, motion["act"]))]
     elif motion := _SHOULD.match(claim):
         who = lowered(motion["who"])
-        own = _doing(who, motion["act"])
-        found = [(turn, who) for rule, turn in _FATES if re.fullmatch(rule, motion["act"])]
+        specific = _doing(who, motion["act"])
+        turns = [(turn, who) for rule, turn in _FATES if re.fullmatch(rule, motion["act"])]
     else:
         return pairs, []
-    for turn, x in found:
-        own += turn(x) * 2
-    return pairs, [(b, a) for a, b in own] if motion["no"] else own
+    for turn, x in turns:
+        specific += turn(x) * 2
+    return pairs, [(b, a) for a, b in specific] if motion["no"] else specific
 
 
 def written() -> Mapping[str, list[tuple[int, str]]]:
     """Return by a topic's key (1 for its claim, -1 for the opposite; question)."""
-    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    questions: dict[str, list[tuple[int, str]]] = defaultdict(list)
     keys: list[str] = []
     before = ""
     for line in WRITTEN.read_text("utf-8").splitlines():
@@ -161,9 +161,9 @@ def written() -> Mapping[str, list[tuple[int, str]]]:
         if mark == "=":
             keys = [*keys, text] if before == "=" else [text]
         for key in keys if mark in ("+", "-") else ():
-            found[key].append((1 if mark == "+" else -1, text))
+            questions[key].append((1 if mark == "+" else -1, text))
         before = mark
-    return found
+    return questions
 
 
 _read = functools.cache(claims)

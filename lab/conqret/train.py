@@ -51,14 +51,14 @@ def figure(measured: dict[str, Any]) -> str:
 
 
 def sizes(report: Report) -> None:
-    found = pnyx("build", "stats", DATA)
-    train = found["splits"]["train"]
+    stats = pnyx("build", "stats", DATA)
+    train = stats["splits"]["train"]
     report.head("train split", "here", "paper, Table 2")
     for label, (field, paper) in PAPER.items():
         value = train[field]
-        shown = f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
-        report.row(label, shown, paper)
-    words = found["words"]
+        text = f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
+        report.row(label, text, paper)
+    words = stats["words"]
     report.line()
     report.line(
         f"Relevant pairs: {train['pro']:,} pro, {train['con']:,} con; documents that both sides of "
@@ -87,8 +87,8 @@ def retrieval(report: Report, folder: Path) -> None:
             with path.open("w", encoding="utf-8") as stream:
                 write_qrels(stream, best.values())
             measures = ("--measure", "P@10", "--measure", "nDCG@10")
-            found = pnyx("measure", "retrieval", run, "--qrels", path, *measures)
-            values = found["measures"]
+            measured = pnyx("measure", "retrieval", run, "--qrels", path, *measures)
+            values = measured["measures"]
             cells += [figure(values[name]) for name in ("P@10", "nDCG@10")]
         report.row(model, *cells)
 
@@ -101,19 +101,19 @@ def judging(report: Report, folder: Path) -> None:
         ("for each stance, the negatives of the other side", "both", "other-side"),
         ("for each stance, both", "both", "all"),
     )
-    for asked, stance, negatives in asked_of:
+    for question, stance, negatives in asked_of:
         name = f"{stance}-{negatives}"
         items, labels = folder / f"{name}.items", folder / f"{name}.labels"
-        made = pnyx(
+        built = pnyx(
             "build", "pairs", DATA / "train_qrels.csv", "--topics", DATA / "train_queries.csv",
             "--documents", folder / "documents.jsonl", "--stance", stance,
             *(("--negatives", negatives) if stance != "none" else ()),
             "--out", items, "--labels", labels,
         )  # fmt: skip
         pnyx("judge", "relevance", items, "--out", folder / name)
-        found = pnyx("measure", folder / name, "--labels", labels)["measures"]
-        report.row(asked, f"{made['pairs']:,}", f"{made['relevant']:,}",
-                   figure(found["auroc"]), figure(found["average_precision"]))  # fmt: skip
+        measured = pnyx("measure", folder / name, "--labels", labels)["measures"]
+        report.row(question, f"{built['pairs']:,}", f"{built['relevant']:,}",
+                   figure(measured["auroc"]), figure(measured["average_precision"]))  # fmt: skip
 
 
 def main() -> None:

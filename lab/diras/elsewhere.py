@@ -41,7 +41,7 @@ BAR = "untrained: whole passage"
 @dataclass(frozen=True)
 class Pairs:
     name: str
-    asked: Sequence[Support]
+    questions: Sequence[Support]
     gains: np.ndarray
     groups: np.ndarray
 
@@ -49,12 +49,12 @@ class Pairs:
 def webis(folder: Path) -> Pairs:
     topics = {row["Topic ID"]: row for row in _rows(folder / "webis-argquality20-topics.csv")}
     rows = _rows(folder / "webis-argquality20-arguments.csv")
-    asked = [
+    questions = [
         ask_relevance(str(n), topics[row["Topic ID"]]["Long Query"], row["Premise"])
         for n, row in enumerate(rows)
     ]
     gains = np.array([float(row["Relevance"]) for row in rows])
-    return Pairs("Webis-ArgQuality-20", asked, gains - gains.min(), _topics(rows))
+    return Pairs("Webis-ArgQuality-20", questions, gains - gains.min(), _topics(rows))
 
 
 def sigir(folder: Path) -> Pairs:
@@ -64,16 +64,16 @@ def sigir(folder: Path) -> Pairs:
         for row in _rows(folder / "arguments.csv")
         if int(row["Topic ID"]) in topics and row["Premise"].strip()
     ]
-    asked = []
+    questions = []
     for number, row in enumerate(rows):
         topic = topics[int(row["Topic ID"])]
-        asked.append(
+        questions.append(
             ask_relevance(
                 str(number), topic["Query"], row["Premise"], definition=topic["Description"]
             )
         )
     gains = np.array([max(float(row["Relevance"] or 0), 0.0) for row in rows])
-    return Pairs("SIGIR-19", asked, gains, _topics(rows))
+    return Pairs("SIGIR-19", questions, gains, _topics(rows))
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -86,26 +86,26 @@ def _topics(rows: Sequence[dict[str, str]]) -> np.ndarray:
 
 
 def judge(name: str) -> Callable[[Sequence[Support]], np.ndarray]:
-    def run(asked: Sequence[Support]) -> np.ndarray:
-        return _scores(pnyx.ask(getattr(pnyx, name)(), asked), "probability")
+    def run(questions: Sequence[Support]) -> np.ndarray:
+        return _scores(pnyx.ask(getattr(pnyx, name)(), questions), "probability")
 
     return run
 
 
 def student(folder: str) -> Callable[[Sequence[Support]], np.ndarray]:
-    def run(asked: Sequence[Support]) -> np.ndarray:
-        return _scores(open_student(folder).judge(asked), "raw")
+    def run(questions: Sequence[Support]) -> np.ndarray:
+        return _scores(open_student(folder).judge(questions), "raw")
 
     return run
 
 
 def _scores(answers: Sequence[Answer], name: str) -> np.ndarray:
-    found = []
+    values = []
     for answer in answers:
         if not isinstance(answer, Judged):
             raise SystemExit(f"a pair is unscored: {answer.reason}")
-        found.append(answer.provenance.details["raw"] if name == "raw" else answer.probability)
-    return np.array(found, dtype=float)
+        values.append(answer.provenance.details["raw"] if name == "raw" else answer.probability)
+    return np.array(values, dtype=float)
 
 
 def by_question(pairs: Pairs, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -113,12 +113,12 @@ def by_question(pairs: Pairs, scores: np.ndarray) -> tuple[np.ndarray, np.ndarra
     cut = np.median(pairs.gains)
     areas, gains = [], []
     for name in sorted(set(pairs.groups)):
-        own = pairs.groups == name
-        yes = (pairs.gains[own] > cut).astype(float)
+        mask = pairs.groups == name
+        yes = (pairs.gains[mask] > cut).astype(float)
         areas.append(
-            MEASURES["auroc"].value(yes, scores[own]) if 0 < yes.sum() < len(yes) else np.nan
+            MEASURES["auroc"].value(yes, scores[mask]) if 0 < yes.sum() < len(yes) else np.nan
         )
-        gains.append(ndcg(pairs.gains[own], scores[own]))
+        gains.append(ndcg(pairs.gains[mask], scores[mask]))
     return np.array(areas), np.array(gains, dtype=float)
 
 
@@ -129,7 +129,7 @@ def main() -> None:
     options = parser.parse_args()
     data = Path(options.data)
     systems: dict[str, Callable[[Sequence[Support]], np.ndarray]] = {
-        BAR: lambda asked: similarities(asked, sentences=False, definition=True),
+        BAR: lambda questions: similarities(questions, sentences=False, definition=True),
         "untrained: mean of sentences": mean_of_sentences,
         "pnyx judge relevance: closest window": judge("EncoderJudge"),
         **{f"student {Path(folder).name}": student(folder) for folder in options.students},
@@ -138,13 +138,17 @@ def main() -> None:
     sets = [webis(data / "webis_argquality20"), sigir(data / "sigir19_argsearch")]
     for pairs in sets:
         report.line()
-        report.line(f"{pairs.name}: {len(pairs.asked)} pairs of {len(set(pairs.groups))} questions")
+        report.line(
+            f"{pairs.name}: {len(pairs.questions)} pairs of {len(set(pairs.groups))} questions"
+        )
         report.head("system", "AUROC", "nDCG", "AUROC minus the bar", "nDCG minus the bar")
-        bar = by_question(pairs, systems[BAR](pairs.asked))
+        bar = by_question(pairs, systems[BAR](pairs.questions))
         for name, run in systems.items():
-            found = by_question(pairs, run(pairs.asked))
-            cells = [f"{np.nanmean(one):.3f}" for one in found]
-            cells += [_difference(one - other) for one, other in zip(found, bar, strict=True)]
+            figures = by_question(pairs, run(pairs.questions))
+            cells = [f"{np.nanmean(values):.3f}" for values in figures]
+            cells += [
+                _difference(values - other) for values, other in zip(figures, bar, strict=True)
+            ]
             report.row(name, *(cells if name != BAR else [*cells[:2], "-", "-"]))
     report.write(options.write)
 

@@ -73,8 +73,8 @@ def _partition(keys: list[float], order: list[int], low: int, high: int) -> int:
 
 
 def _insertion_sort(keys: list[float], order: list[int], low: int, high: int) -> None:
-    for place in range(low + 1, high + 1):
-        moved, i = order[place], place
+    for start in range(low + 1, high + 1):
+        moved, i = order[start], start
         while i > low and keys[moved] < keys[order[i - 1]]:
             order[i] = order[i - 1]
             i -= 1
@@ -105,16 +105,16 @@ def average_precision(labels: Sequence[bool], scores: Sequence[float]) -> float 
 def as_published(joined: LabelledVerdicts, true: Agreement) -> Agreement:
     """Return figures with nDCG, MAP and what is made of them as rank_eval has them."""
     groups: dict[str, list[tuple[float, bool, float]]] = {}
-    for one in sorted(joined.pairs, key=lambda pair: pair.verdict.line):
-        gold, p = one.gold, one.verdict.probability
+    for pair in sorted(joined.pairs, key=lambda pair: pair.verdict.line):
+        gold, p = pair.gold, pair.verdict.probability
         if p is not None and gold.yes is not None:
             gain = float(gold.yes) if gold.gain is None else gold.gain
-            groups.setdefault(one.group, []).append((gain, gold.yes, p))
-    own = [tuple(zip(*rows, strict=True)) for rows in groups.values()]
+            groups.setdefault(pair.group, []).append((gain, gold.yes, p))
+    columns = [tuple(zip(*rows, strict=True)) for rows in groups.values()]
     depths = {"ndcg": None, "ndcg@5": 5, "ndcg@10": 10, "ndcg@15": 15}
-    values = {name: [ndcg(g, p, k) for g, _, p in own] for name, k in depths.items()}
-    values["map"] = [average_precision(y, p) for _, y, p in own]
-    means = {name: defined_mean(numbers(found)) for name, found in values.items()}
+    values = {name: [ndcg(g, p, k) for g, _, p in columns] for name, k in depths.items()}
+    values["map"] = [average_precision(y, p) for _, y, p in columns]
+    means = {name: defined_mean(numbers(per_question)) for name, per_question in values.items()}
     if means["ndcg"] is not None and means["map"] is not None:
         means["info"] = (means["ndcg"] + means["map"]) / 2
     measures = {

@@ -74,7 +74,7 @@ def guess_answers(
 
 def rank_answers(scores: Sequence[float]) -> list[dict[str, Any]]:
     """Scores on any scale as probabilities that keep their order and their ties exactly."""
-    distinct = {score: place for place, score in enumerate(sorted(set(scores)))}
+    distinct = {score: rank for rank, score in enumerate(sorted(set(scores)))}
     top = max(1, len(distinct) - 1)
     ranked = [distinct[score] / top for score in scores]
     return [{"value": p >= 0.5, "probability": p, "unscored": None} for p in ranked]
@@ -106,8 +106,8 @@ class Figures:
     @property
     def pairs(self) -> str:
         counts = self.true.counts
-        scored, asked = counts["scored"], counts["asked"]
-        return f"{asked}" if scored == asked else f"{scored} of {asked}"
+        scored, total = counts["scored"], counts["asked"]
+        return f"{total}" if scored == total else f"{scored} of {total}"
 
     @property
     def questions(self) -> int:
@@ -143,8 +143,8 @@ def random_figures(
     return published, {n: _mean([r.true.measures[n] for r in runs]) for n in names}, runs[-1]
 
 
-def _mean(found: Sequence[Measured]) -> float:
-    values = [m.value for m in found if m.value is not None]
+def _mean(measured: Sequence[Measured]) -> float:
+    values = [m.value for m in measured if m.value is not None]
     return math.fsum(values) / len(values) if values else math.nan
 
 
@@ -160,8 +160,8 @@ def checked_accuracy(folder: Path, name: str, work: Path) -> dict[tuple[str, str
         (bin of confidence, all, rel or irr) -> share of the checked disagreements; rel are those
         that were relevant originally. Parts without any are not there.
     """
-    found = {}
-    for shown, ends in BINS.items():
+    accuracies = {}
+    for label, ends in BINS.items():
         rows = [r for end in ends for r in read_table(folder / f"{name}_test_data_{end}.csv")]
         checked = [row for row in rows if row["annotation"].strip()]
         parts = {
@@ -174,8 +174,8 @@ def checked_accuracy(folder: Path, name: str, work: Path) -> dict[tuple[str, str
                 answers = guess_answers([r["llama_guess"] for r in chosen], ["1"] * len(chosen))
                 labels = [checked_label(row) for row in chosen]
                 figures = measure(labels, answers, work)
-                found[shown, part] = figures.true.measures["accuracy"]
-    return found
+                accuracies[label, part] = figures.true.measures["accuracy"]
+    return accuracies
 
 
 def _originally_relevant(row: Row) -> bool:

@@ -49,7 +49,7 @@ class Pairs:
         rows = read_table(folder / "chatreport_test.csv")
         self.released = read_table(folder / "chatreport_test_results.csv")
         self.students = read_table(folder / "student_predictions.csv")
-        self.asked = [
+        self.questions = [
             ask_relevance(str(n), r["Questions"], r["Paragraphs"], definition=r["Background"])
             for n, r in enumerate(rows)
         ]
@@ -63,32 +63,32 @@ class Pairs:
 # --- systems
 
 
-def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool) -> Scores:
+def similarities(questions: Sequence[Support], *, sentences: bool, definition: bool) -> Scores:
     """The packaged encoder's cosine, of the whole passage or of its closest sentence."""
     from pnyx.judging.passages import read_passage
     from pnyx.models.embed.encoder import load_encoder
 
     encoder = load_encoder()
-    found = []
-    for q in asked:
+    cosines = []
+    for q in questions:
         query = f"{q.statement} {q.guideline}" if definition else q.statement
         texts = list(read_passage(q.text).sentences) if sentences else [q.text]
         vectors = encoder.encode([query, *(texts or [q.text])])
-        found.append(float((vectors[1:] @ vectors[0]).max()))
-    return (np.array(found) + 1) / 2
+        cosines.append(float((vectors[1:] @ vectors[0]).max()))
+    return (np.array(cosines) + 1) / 2
 
 
-def mean_of_sentences(asked: Sequence[Support]) -> Scores:
+def mean_of_sentences(questions: Sequence[Support]) -> Scores:
     """The cosine of the mean of the sentences' vectors with question and definition."""
     from pnyx.judging.students.combined import closeness
     from pnyx.models.embed.encoder import load_encoder
 
-    return (closeness(load_encoder(), asked) + 1) / 2
+    return (closeness(load_encoder(), questions) + 1) / 2
 
 
 def student_scores(folder: str) -> Callable[[Pairs], Scores]:
     def run(pairs: Pairs) -> Scores:
-        answers = open_student(folder).judge(pairs.asked)
+        answers = open_student(folder).judge(pairs.questions)
         if any(not isinstance(answer, Judged) for answer in answers):
             raise SystemExit(f"{folder}: some pairs are unscored")
         return np.array([answer.provenance.details["raw"] for answer in answers])
@@ -115,7 +115,7 @@ def answered_by(name: str) -> Callable[[Pairs], Scores]:
     def run(pairs: Pairs) -> Scores:
         import pnyx
 
-        answers = pnyx.ask(getattr(pnyx, name)(), pairs.asked)
+        answers = pnyx.ask(getattr(pnyx, name)(), pairs.questions)
         return np.array([answer.probability for answer in answers])
 
     return run
@@ -123,15 +123,15 @@ def answered_by(name: str) -> Callable[[Pairs], Scores]:
 
 SYSTEMS: dict[str, Callable[[Pairs], Scores]] = {
     "untrained: passage with question": lambda p: similarities(
-        p.asked, sentences=False, definition=False
+        p.questions, sentences=False, definition=False
     ),
     "untrained: passage with definition": lambda p: similarities(
-        p.asked, sentences=False, definition=True
+        p.questions, sentences=False, definition=True
     ),
     "untrained: closest sentence with definition": lambda p: similarities(
-        p.asked, sentences=True, definition=True
+        p.questions, sentences=True, definition=True
     ),
-    "untrained: mean of sentences with definition": lambda p: mean_of_sentences(p.asked),
+    "untrained: mean of sentences with definition": lambda p: mean_of_sentences(p.questions),
     BAR: answered_by("EncoderJudge"),
     "GPT-3.5 (released)": released("released", "gpt35_guess", "gpt35_confidence"),
     "Llama3-8B fine-tuned, Tok (released)": released(
@@ -144,7 +144,7 @@ SYSTEMS: dict[str, Callable[[Pairs], Scores]] = {
 # --- figures
 
 
-class Found:
+class SystemFigures:
     """What a system reaches, pooled and by question."""
 
     def __init__(self, pairs: Pairs, raw: Scores) -> None:
@@ -155,8 +155,8 @@ class Found:
         self.verdict = np.array([v for _, v in fitted])
         self.info = {name: self._info(pairs.groups == name) for name in pairs.names}
 
-    def _info(self, own: Scores) -> float:
-        gains, raw = self.pairs.gains[own], self.raw[own]
+    def _info(self, mask: Scores) -> float:
+        gains, raw = self.pairs.gains[mask], self.raw[mask]
         return (ndcg(gains, raw) + ranking_average_precision(gains > 0, raw)) / 2
 
     def measures(self, places: Scores, names: Sequence[str]) -> dict[str, float]:
@@ -167,12 +167,12 @@ class Found:
             "F1": ("f1", self.verdict.astype(float)),
             "ECE": ("ece", self.probability),
         }
-        found = {
+        figures = {
             name: MEASURES[measure].value(yes, scores[places])
             for name, (measure, scores) in values.items()
         }
         info = float(np.mean([self.info[name] for name in names]))
-        return {**found, "Info": info}
+        return {**figures, "Info": info}
 
 
 def draws_of(pairs: Pairs) -> Iterator[tuple[Scores, list[str]]]:
@@ -186,29 +186,29 @@ def draws_of(pairs: Pairs) -> Iterator[tuple[Scores, list[str]]]:
             yield drawn, names
 
 
-def intervals(found: Found) -> str:
+def intervals(system: SystemFigures) -> str:
     """Return the measures of a system with their 95 % intervals, in a line."""
-    at = found.measures(np.arange(len(found.pairs.yes)), found.pairs.names)
-    draws = [found.measures(drawn, names) for drawn, names in draws_of(found.pairs)]
-    low, high = np.percentile([list(one.values()) for one in draws], [2.5, 97.5], axis=0)
+    at = system.measures(np.arange(len(system.pairs.yes)), system.pairs.names)
+    draws = [system.measures(drawn, names) for drawn, names in draws_of(system.pairs)]
+    low, high = np.percentile([list(draw.values()) for draw in draws], [2.5, 97.5], axis=0)
     return ", ".join(
         f"{name} {value:.3f} [{low[n]:.3f}, {high[n]:.3f}]"
         for n, (name, value) in enumerate(at.items())
     )
 
 
-def differences(found: Found, bar: Found) -> dict[str, tuple[float, float, float]]:
+def differences(system: SystemFigures, bar: SystemFigures) -> dict[str, tuple[float, float, float]]:
     """Return (difference, low, high) of each measure: questions drawn anew."""
-    pairs = found.pairs
+    pairs = system.pairs
     everything = np.arange(len(pairs.yes))
     at = {
-        k: (found.measures(everything, pairs.names)[k], bar.measures(everything, pairs.names)[k])
+        k: (system.measures(everything, pairs.names)[k], bar.measures(everything, pairs.names)[k])
         for k in SHOWN
     }
     draws: list[list[float]] = []
     for drawn, names in draws_of(pairs):
-        one, other = found.measures(drawn, names), bar.measures(drawn, names)
-        draws.append([one[k] - other[k] for k in SHOWN])
+        ours, other = system.measures(drawn, names), bar.measures(drawn, names)
+        draws.append([ours[k] - other[k] for k in SHOWN])
     low, high = np.percentile(np.array(draws), [2.5, 97.5], axis=0)
     return {k: (at[k][0] - at[k][1], low[i], high[i]) for i, k in enumerate(SHOWN)}
 
@@ -219,12 +219,12 @@ def differences(found: Found, bar: Found) -> dict[str, tuple[float, float, float
 def speed(report: Report, folder: str, pairs: Pairs) -> None:
     """Print pairs a second: each passage with one question, and each with all questions."""
     judge = open_student(folder)
-    judge.judge(pairs.asked[:8])
-    alone = [q for q in pairs.asked if q.statement != pairs.asked[0].statement]
+    judge.judge(pairs.questions[:8])
+    alone = [q for q in pairs.questions if q.statement != pairs.questions[0].statement]
     begun = time.perf_counter()
     open_student(folder).judge(alone)
     single = len(alone) / (time.perf_counter() - begun)
-    questions = {q.statement: q.guideline for q in pairs.asked}
+    questions = {q.statement: q.guideline for q in pairs.questions}
     crossed = [
         ask_relevance(f"{n}/{k}", statement, q.text, definition=definition)
         for n, q in enumerate(alone)
@@ -249,7 +249,7 @@ def main() -> None:
     pairs = Pairs(Path(options.data) / "chatreportretrieve")
     report = Report("diras students")
     systems = SYSTEMS | {f"student {Path(s).name}": student_scores(s) for s in options.students}
-    found = {name: Found(pairs, run(pairs)) for name, run in systems.items()}
+    measured = {name: SystemFigures(pairs, run(pairs)) for name, run in systems.items()}
     everything = np.arange(len(pairs.yes))
     share = pairs.yes.mean()
     report.line()
@@ -260,19 +260,19 @@ def main() -> None:
     )
     names = ("AUROC", "AP", "F1", "Info", "ECE")
     report.head("system", *names, *(f"{name} minus the bar" for name in SHOWN))
-    for name, one in found.items():
-        values = one.measures(everything, pairs.names)
+    for name, figures in measured.items():
+        values = figures.measures(everything, pairs.names)
         cells = [f"{values[n]:.3f}" for n in names]
         if name != BAR:
             cells += [
                 f"{d:+.3f} [{low:+.3f}, {high:+.3f}]"
-                for d, low, high in differences(one, found[BAR]).values()
+                for d, low, high in differences(figures, measured[BAR]).values()
             ]
         else:
             cells += ["-"] * len(SHOWN)
         report.row(name, *cells)
     report.line()
-    report.line(f"The bar, {intervals(found[BAR])}.")
+    report.line(f"The bar, {intervals(measured[BAR])}.")
     if options.speed:
         report.line()
         for student in options.students:

@@ -40,11 +40,11 @@ _NUMBER = re.compile(r"\d*\.?\d+")
 
 def verdict(guess: str, confidence: str) -> float | None:
     """Return the probability of relevance, None where the reply cannot be read."""
-    said, number = _GUESS.match(guess), _NUMBER.search(confidence)
-    if said is None or number is None or not 0 <= float(number[0]) <= 1:
+    match, number = _GUESS.match(guess), _NUMBER.search(confidence)
+    if match is None or number is None or not 0 <= float(number[0]) <= 1:
         return None
     sure = float(number[0])
-    return sure if said[1].lower() == "yes" else 1 - sure
+    return sure if match[1].lower() == "yes" else 1 - sure
 
 
 def pair(
@@ -82,29 +82,29 @@ def question_answering(folder: Path) -> Iterator[dict[str, Any]]:
 def climate(folder: Path, seed: int = 0) -> Iterator[dict[str, Any]]:
     rows = read_table(folder / "climretrieve" / "relevant_pairs.csv")
     rng = random.Random(seed)
-    asked = {row["question"]: row for row in rows}
+    by_question = {row["question"]: row for row in rows}
     for number, row in enumerate(rows):
         p = GRADES[int(row["relevance"])]
         for kind in ("generic", "specific"):
             yield climate_pair(f"{number}", kind, row, row["paragraph"], p)
         others = [row["question"]]
-        for name in rng.sample([q for q in asked if q not in others], OTHERS):
+        for name in rng.sample([q for q in by_question if q not in others], OTHERS):
             kind = rng.choice(("generic", "specific"))
-            yield climate_pair(f"{number}", kind, asked[name], row["paragraph"], ELSEWHERE)
+            yield climate_pair(f"{number}", kind, by_question[name], row["paragraph"], ELSEWHERE)
 
 
 def climate_pair(
-    number: str, kind: str, asked: Mapping[str, str], document: str, p: float
+    number: str, kind: str, row: Mapping[str, str], document: str, p: float
 ) -> dict[str, Any]:
-    group = f"clim {kind}: {asked['question']}"
+    group = f"clim {kind}: {row['question']}"
     name = f"{group}/{number}"
-    return pair(name, group, asked["question"], document, asked[f"background_{kind}"], p)
+    return pair(name, group, row["question"], document, row[f"background_{kind}"], p)
 
 
 def reports(folder: Path) -> Iterator[dict[str, Any]]:
     rows = read_table(folder / "chatreportretrieve" / "chatreport_test.csv")
-    said = read_table(folder / "chatreportretrieve" / "chatreport_test_results.csv")
-    for number, (row, reply) in enumerate(zip(rows, said, strict=True)):
+    replies = read_table(folder / "chatreportretrieve" / "chatreport_test_results.csv")
+    for number, (row, reply) in enumerate(zip(rows, replies, strict=True)):
         p = verdict(reply["gpt4_guess"], reply["gpt4_confidence"])
         question = row["Questions"]
         yield pair(f"chat/{number}", question, question, row["Paragraphs"], row["Background"], p)

@@ -40,8 +40,8 @@ class Server:
     def stats(self) -> dict[str, Any]:
         """Return what it has done since the last reset."""
         with urllib.request.urlopen(self.url.removesuffix("/v1") + "/stats", timeout=30) as answer:
-            found: dict[str, Any] = json.load(answer)
-            return found
+            figures: dict[str, Any] = json.load(answer)
+            return figures
 
     def reset(self) -> None:
         root = self.url.removesuffix("/v1")
@@ -117,8 +117,8 @@ def run_client(python: str | Path, job: dict[str, Any], timeout: float) -> dict[
     if done.returncode or not lines:
         words = [line for line in done.stderr.strip().splitlines() if line.strip()]
         return {"error": words[-1][:300] if words else f"exit status {done.returncode}"}
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    measured: dict[str, Any] = json.loads(lines[-1])
+    return measured
 
 
 QUIET = {
@@ -165,9 +165,9 @@ class Report:
             return
         text = path.read_text(encoding="utf-8")
         first, last = f"<!-- {self.name} -->\n", f"<!-- end of {self.name} -->"
-        before, found, rest = text.partition(first)
+        before, start, rest = text.partition(first)
         _, ended, after = rest.partition(last)
-        if not (found and ended):
+        if not (start and ended):
             raise SystemExit(f"{path}: expected the lines {first.strip()} and {last}")
         body = "\n".join(self._lines).strip("\n")
         path.write_text(f"{before}{first}{body}\n{last}{after}", encoding="utf-8")

@@ -80,10 +80,10 @@ async def with_sdk(url: str, calls: int, workers: int) -> tuple[float, float]:
     async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
 
         async def ask(number: int) -> None:
-            asked = request(number)
+            chat = request(number)
             await client.chat.completions.create(
                 model="test",
-                messages=[{"role": "user", "content": asked.messages[0].content}],
+                messages=[{"role": "user", "content": chat.messages[0].content}],
                 max_tokens=100,
                 temperature=0,
                 response_format={

@@ -147,15 +147,15 @@ def measure(
         "concurrency": options.concurrency,
         "folder": str(home),
     }
-    found = run_client(python, job, TIMEOUT)
+    measured = run_client(python, job, TIMEOUT)
     calls = server.stats()["requests"]
-    if "error" not in found:
-        lost = [questions - run["yes"] for run in found["runs"]]
+    if "error" not in measured:
+        lost = [questions - run["yes"] for run in measured["runs"]]
         if any(lost):
             return {"error": f"{max(lost)} of {questions} questions got no verdict"}
         if calls != sum(counts):
             return {"error": f"the server saw {calls} calls for {sum(counts)} questions"}
-    return found
+    return measured
 
 
 def main() -> None:
@@ -193,16 +193,16 @@ def compare(report: Report, server: Server, folder: Path, options: Any) -> None:
         questions = max(1, int(options.questions * peer.share))
         try:
             python = environment(peer, homes)
-            found = measure(name, python, server, folder, questions, options)
+            measured = measure(name, python, server, folder, questions, options)
         except RuntimeError as error:
-            found = {"error": str(error)}
-        if "error" in found:
+            measured = {"error": str(error)}
+        if "error" in measured:
             report.row(
-                peer.label, questions, "-", "-", "-", "-", f"failed: {found['error']}", peer.does
+                peer.label, questions, "-", "-", "-", "-", f"failed: {measured['error']}", peer.does
             )
             continue
-        wall = statistics.median(run["wall"] for run in found["runs"])
-        cpu = 1000 * statistics.median(run["cpu"] for run in found["runs"]) / questions
+        wall = statistics.median(run["wall"] for run in measured["runs"])
+        cpu = 1000 * statistics.median(run["cpu"] for run in measured["runs"]) / questions
         base = cpu if name == "pnyx" else base
         report.row(
             peer.label,
@@ -210,8 +210,8 @@ def compare(report: Report, server: Server, folder: Path, options: Any) -> None:
             f"{questions / wall:,.0f}",
             f"{cpu:.2f}",
             f"{cpu / base:.2f}" if base else "-",
-            f"{found['megabytes']:.0f}",
-            ", ".join(f"{name} {number}" for name, number in found["versions"].items()),
+            f"{measured['megabytes']:.0f}",
+            ", ".join(f"{name} {number}" for name, number in measured["versions"].items()),
             peer.does,
         )
 

@@ -58,18 +58,20 @@ def cpu() -> float:
     return total / os.sysconf("SC_CLK_TCK")
 
 
-def measure(address: str, asked: list[Support], rounds: int) -> tuple[float, float, list[object]]:
+def measure(
+    address: str, questions: list[Support], rounds: int
+) -> tuple[float, float, list[object]]:
     with ray_workers(address) as workers:
         judge = RemoteJudge(workers, PackagedJudge, "support")
-        ask(judge, asked[: 16 * workers.count])  # loads the models
+        ask(judge, questions[: 16 * workers.count])  # loads the models
         rates, used = [], []
         for _ in range(rounds):
             begun, before = time.perf_counter(), cpu()
-            answers = ask(judge, asked)
-            rates.append(len(asked) / (time.perf_counter() - begun))
-            used.append((cpu() - before) / len(asked))
-        found = [(answer.id, getattr(answer, "probability", None)) for answer in answers]
-        return statistics.median(rates), statistics.median(used), list(found)
+            answers = ask(judge, questions)
+            rates.append(len(questions) / (time.perf_counter() - begun))
+            used.append((cpu() - before) / len(questions))
+        probabilities = [(answer.id, getattr(answer, "probability", None)) for answer in answers]
+        return statistics.median(rates), statistics.median(used), list(probabilities)
 
 
 def main() -> None:
@@ -77,21 +79,21 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
-    asked = questions(chosen.items)
-    found = {}
+    items = questions(chosen.items)
+    results = {}
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     try:
         for nodes in (1, 2):
             if nodes == 2:
                 cluster.add_node(num_cpus=1)
-            found[nodes] = measure(cluster.address, asked, chosen.rounds)
-            rate, used, _ = found[nodes]
+            results[nodes] = measure(cluster.address, items, chosen.rounds)
+            rate, used, _ = results[nodes]
             print(f"{nodes} node(s): {rate:.2f} items/s, {1000 * used:.0f} ms CPU an item")
     finally:
         cluster.shutdown()
-    speed = found[2][0] / found[1][0] / 2
-    same = found[1][2] == found[2][2]
-    work = found[1][1] / found[2][1]
+    speed = results[2][0] / results[1][0] / 2
+    same = results[1][2] == results[2][2]
+    work = results[1][1] / results[2][1]
     print(f"efficiency of two nodes: {speed:.2f} by the wall, {work:.2f} by CPU an item")
     print(f"the same answers: {same}; Ray {ray.__version__}")
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")

@@ -51,10 +51,10 @@ class Case:
 
     @property
     def options(self) -> list[str]:
-        given = ["--slots", self.slots, "--latency", self.latency, "--beyond", self.beyond]
+        words = ["--slots", self.slots, "--latency", self.latency, "--beyond", self.beyond]
         if self.retry_after is not None:
-            given += ["--retry-after", self.retry_after]
-        return [str(option) for option in given]
+            words += ["--retry-after", self.retry_after]
+        return [str(option) for option in words]
 
 
 CASES = (
@@ -135,13 +135,13 @@ def main() -> None:
 def pythons_of(clients: list[str], homes: Path) -> dict[str, str]:
     """Return each client's interpreter; for one that cannot be installed, pip's error."""
     homes.mkdir(exist_ok=True)
-    found = {}
+    pythons = {}
     for name in clients:
         try:
-            found[name] = environment(PEERS[name], homes)
+            pythons[name] = environment(PEERS[name], homes)
         except RuntimeError as error:
-            found[name] = f"error: {error}"
-    return found
+            pythons[name] = f"error: {error}"
+    return pythons
 
 
 def row(
@@ -156,23 +156,23 @@ def row(
     # Twice for the bare SDK: it has no pace of its own, so all depends on what it is told.
     limits = [options.concurrency, *([case.slots] if name == "openai" else [])]
     for limit in limits:
-        told = "" if limit == options.concurrency else ", told the slots"
+        note = "" if limit == options.concurrency else ", told the slots"
         if python.startswith("error"):
-            report.row(case.label, name + told, python, *["-"] * 5)
+            report.row(case.label, name + note, python, *["-"] * 5)
             continue
         with serving(*case.options) as server:
-            found = measure(name, python, server, folder, questions, limit)
-        if "error" in found:
-            report.row(case.label, name + told, f"failed: {found['error']}", *["-"] * 5)
+            result = measure(name, python, server, folder, questions, limit)
+        if "error" in result:
+            report.row(case.label, name + note, f"failed: {result['error']}", *["-"] * 5)
             continue
-        (run,), seen = found["runs"], found["server"]
+        (run,), seen = result["runs"], result["server"]
         ideal = case.latency * math.ceil(questions / case.slots)
         lost = questions - run["yes"]
         # A client that gives questions up has done less: only what it answered counts.
         whole = ideal / run["wall"] * (run["yes"] / questions)
         report.row(
             case.label,
-            name + told,
+            name + note,
             f"{whole:.1%}",
             f"{seen['busy'] / case.slots / run['wall']:.1%}",
             f"{seen['steady'] * case.latency / case.slots:.1%}",

@@ -152,8 +152,8 @@ class Connection(asyncio.Protocol):
         counts = (tokens, state.tokens_out, tokens + state.tokens_out)
         self.send((state.template % counts).encode())
         if state.line:
-            waiting, asked = state.line.popleft()
-            waiting.work(asked)
+            waiting, waiting_size = state.line.popleft()
+            waiting.work(waiting_size)
 
     def send(self, body: bytes, status: bytes = b"200 OK", extra: bytes = b"") -> None:
         if not self.transport.is_closing():

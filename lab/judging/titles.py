@@ -46,7 +46,7 @@ class Case:
     text: str
     label: bool
 
-    def shown(self, how: str) -> str:
+    def text_for(self, how: str) -> str:
         """Return what is judged."""
         return f"{self.title}\n{self.text}" if how == TITLED and self.title else self.text
 
@@ -63,11 +63,11 @@ def sigir(data: Path) -> list[Case]:
 
 def sigir_crossed(data: Path) -> list[Case]:
     """The relevant ones of each topic among arguments of other topics."""
-    own = sigir(data)
+    pool = sigir(data)
     draw = random.Random(SEED)
-    cases = [case for case in own if case.label]
-    for topic, question in sorted({(case.topic, case.question) for case in own}):
-        others = draw.sample([case for case in own if case.topic != topic], 20)
+    cases = [case for case in pool if case.label]
+    for topic, question in sorted({(case.topic, case.question) for case in pool}):
+        others = draw.sample([case for case in pool if case.topic != topic], 20)
         cases += [Case(topic, question, c.title, c.text, label=False) for c in others]
     return cases
 
@@ -103,13 +103,13 @@ def debates(data: Path, *, page: bool) -> list[Case]:
 
 
 def _touche_topics(data: Path) -> dict[str, str]:
-    found = {}
+    titles = {}
     for year in ("2020", "2021"):
         text = (data / f"touche/topics-task-1-{year}.xml").read_text()
         for block in re.findall(r"<topic>(.*?)</topic>", text, re.S):
             fields = dict(re.findall(r"<(number|title)>\s*(.*?)\s*</", block, re.S))
-            found[fields["number"]] = fields["title"]
-    return found
+            titles[fields["number"]] = fields["title"]
+    return titles
 
 
 def portal(data: Path, name: str, *, side: str = "pro") -> list[Case]:
@@ -130,33 +130,33 @@ def portal(data: Path, name: str, *, side: str = "pro") -> list[Case]:
 
 def relevance(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
     """P(relevant) of each."""
-    asked = [ask_relevance(str(n), c.question, c.shown(how)) for n, c in enumerate(cases)]
-    return [_probability(answer) for answer in ask(judge, asked)]
+    questions = [ask_relevance(str(n), c.question, c.text_for(how)) for n, c in enumerate(cases)]
+    return [_probability(answer) for answer in ask(judge, questions)]
 
 
 def stance(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
     """P(pro) minus P(con) of each, about 0.5."""
-    asked = [
-        ask_stance(f"{side}{n}", c.question, c.shown(how), side)
+    questions = [
+        ask_stance(f"{side}{n}", c.question, c.text_for(how), side)
         for n, c in enumerate(cases)
         for side in ("pro", "con")
     ]
-    found = [_probability(answer) for answer in ask(judge, asked)]
-    return [(p - c + 1) / 2 for p, c in zip(found[::2], found[1::2], strict=True)]
+    probabilities = [_probability(answer) for answer in ask(judge, questions)]
+    return [(p - c + 1) / 2 for p, c in zip(probabilities[::2], probabilities[1::2], strict=True)]
 
 
 def perspectives(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
     """The highest P(supports the pro claim) less that for the con claim, over 100-word passages."""
-    made: list[Support] = []
+    questions: list[Support] = []
     owner: list[tuple[int, int]] = []
     for number, case in enumerate(cases):
-        said = statements(case.question)
-        views = [Perspective(str(i), case.topic, text) for i, text in enumerate(said)]
-        for item in ask_perspectives(str(number), case.shown(how), views):
-            made.append(item)
+        claims = statements(case.question)
+        views = [Perspective(str(i), case.topic, text) for i, text in enumerate(claims)]
+        for item in ask_perspectives(str(number), case.text_for(how), views):
+            questions.append(item)
             owner.append((number, int(item.extra["perspective_id"])))
     best = np.zeros((len(cases), 2))
-    for (number, view), answer in zip(owner, ask(judge, made), strict=True):
+    for (number, view), answer in zip(owner, ask(judge, questions), strict=True):
         best[number, view] = max(best[number, view], _probability(answer))
     return [float(row) for row in (best[:, 0] - best[:, 1] + 1) / 2]
 
@@ -182,21 +182,23 @@ def accuracy(labels: np.ndarray, scores: np.ndarray) -> float:
     return float(((scores > 0.5) == labels).mean())
 
 
-def compare(name: str, cases: Sequence[Case], found: dict[str, list[float]]) -> Iterator[str]:
+def compare(name: str, cases: Sequence[Case], by_variant: dict[str, list[float]]) -> Iterator[str]:
     """Yield a line for each figure."""
     labels = np.array([case.label for case in cases])
     places: dict[str, list[int]] = defaultdict(list)
     for number, case in enumerate(cases):
         places[case.topic].append(number)
-    groups = [np.array(own) for own in places.values()]
-    scores = {how: np.array(found[how]) for how in (BARE, TITLED)}
+    groups = [np.array(positions) for positions in places.values()]
+    scores = {how: np.array(by_variant[how]) for how in (BARE, TITLED)}
     for figure, of in (("AUROC", auroc), ("accuracy", accuracy)):
         values = {how: of(labels, scores[how]) for how in scores}
         draw = np.random.default_rng(SEED)
         gains = []
         for _ in range(DRAWS if figure == "accuracy" else 2000):
-            own = np.concatenate([groups[i] for i in draw.integers(len(groups), size=len(groups))])
-            gains.append(of(labels[own], scores[TITLED][own]) - of(labels[own], scores[BARE][own]))
+            rows = np.concatenate([groups[i] for i in draw.integers(len(groups), size=len(groups))])
+            gains.append(
+                of(labels[rows], scores[TITLED][rows]) - of(labels[rows], scores[BARE][rows])
+            )
         low, high = np.nanquantile(gains, [0.025, 0.975])
         gain = values[TITLED] - values[BARE]
         yield (f"| {name} | {len(groups)} | {len(cases)} | {figure} | {values[BARE]:.3f} | "
@@ -232,8 +234,8 @@ def main() -> None:
     for name, cases, judging, judge in jobs:
         if not name.startswith(tuple(sys.argv[2:])):
             continue
-        found = {how: judging(judge, cases, how) for how in (BARE, TITLED)}
-        for line in compare(name, cases, found):
+        by_variant = {how: judging(judge, cases, how) for how in (BARE, TITLED)}
+        for line in compare(name, cases, by_variant):
             print(line, flush=True)
 
 

@@ -47,7 +47,7 @@ _FEWER_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class ReportQuestions:
     """The questions of one report.
 
     Attributes:
@@ -60,15 +60,15 @@ class Pairs:
     sentences: int
 
 
-def reports(count: int, folder: Path) -> list[Pairs]:
+def reports(count: int, folder: Path) -> list[ReportQuestions]:
     """Argue the bundled questions and return what is to be asked of the first `count` sides."""
     example = load_example()
     passages = {argument.id: argument.text for argument in example.arguments}
     build_index(example.arguments, folder / "index")
     index, judge, writer = Index.open(folder / "index"), PackagedJudge(), ExtractiveWriter()
-    found: list[Pairs] = []
+    items: list[ReportQuestions] = []
     for question in example.questions:
-        if len(found) >= count:
+        if len(items) >= count:
             break
         views = [p.text for p in example.perspectives if p.question_id == question.id]
         for side in argue(index, question, judge=judge, writer=writer, plan=Plan()).sides:
@@ -84,8 +84,8 @@ def reports(count: int, folder: Path) -> list[Pairs]:
                 for i, s in enumerate(sentences)
                 for c in s.citations
             )
-            found.append(Pairs(nuggets, cited, len(sentences)))
-    return found[:count]
+            items.append(ReportQuestions(nuggets, cited, len(sentences)))
+    return items[:count]
 
 
 def batched_prompt() -> Prompt:
@@ -103,7 +103,7 @@ def batched_prompt() -> Prompt:
 
 
 @dataclass(slots=True)
-class Spent:
+class Cost:
     """What a manner of asking took."""
 
     answers: list[Answer]
@@ -116,7 +116,7 @@ class Spent:
         return sum(isinstance(answer, Judged) for answer in self.answers)
 
 
-def spend(endpoint: Any, store: Path, batch: int, questions: Sequence[Support]) -> Spent:
+def spend(endpoint: Any, store: Path, batch: int, questions: Sequence[Support]) -> Cost:
     """Ask all questions, nothing kept from before."""
     prompt = load_prompt("support-direct") if batch == 1 else batched_prompt()
     asking = Asking(prompts={"support": prompt}, batch=batch, probability="ask")
@@ -129,23 +129,23 @@ def spend(endpoint: Any, store: Path, batch: int, questions: Sequence[Support]) 
         answers = ask(LlmJudge(model, asking), questions)
         seconds = time.perf_counter() - started
         calls = model.counts.asked + model.counts.failed
-        return Spent(answers, calls, dict(model.counts.tokens), seconds)
+        return Cost(answers, calls, dict(model.counts.tokens), seconds)
 
 
-def kappa(one: Sequence[bool], two: Sequence[bool]) -> float | None:
+def kappa(first: Sequence[bool], second: Sequence[bool]) -> float | None:
     """Cohen's kappa; None where chance alone agrees always (both say one thing throughout)."""
-    if not one:
+    if not first:
         return None
-    p, q = sum(one) / len(one), sum(two) / len(two)
-    observed = sum(a == b for a, b in zip(one, two, strict=True)) / len(one)
+    p, q = sum(first) / len(first), sum(second) / len(second)
+    observed = sum(a == b for a, b in zip(first, second, strict=True)) / len(first)
     chance = p * q + (1 - p) * (1 - q)
     return (observed - chance) / (1 - chance) if chance < 1 else None
 
 
-def agreement(one: Spent, two: Spent) -> str:
+def agreement(single: Cost, batched: Cost) -> str:
     pairs = [
         (bool(a.value), bool(b.value))
-        for a, b in zip(one.answers, two.answers, strict=True)
+        for a, b in zip(single.answers, batched.answers, strict=True)
         if isinstance(a, Judged) and isinstance(b, Judged)
     ]
     if not pairs:
@@ -153,12 +153,12 @@ def agreement(one: Spent, two: Spent) -> str:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     equal = sum(a == b for a, b in pairs) / len(pairs)
     by_chance = kappa(first, second)
-    shown = (
+    text = (
         "undefined (one of both always says the same)" if by_chance is None else f"{by_chance:.2f}"
     )
     return (
         f"{equal:.1%} of the {len(pairs):,} verdicts scored in both are equal, Cohen's kappa "
-        f"{shown}; yes: {sum(first):,} single, {sum(second):,} batched"
+        f"{text}; yes: {sum(first):,} single, {sum(second):,} batched"
     )
 
 
@@ -171,12 +171,12 @@ def main() -> None:
     report = Report("judging tokens")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        asked = reports(options.reports, folder)
+        items = reports(options.reports, folder)
         endpoint = endpoint_from(options.llm)
         warm = Support("warm", "A text.", "A statement.")
         spend(endpoint, folder / "warm.sqlite", 1, [warm])  # a local model loads meanwhile
         report.line(
-            f"{len(asked)} report(s), {sum(p.sentences for p in asked)} sentences in all; model "
+            f"{len(items)} report(s), {sum(p.sentences for p in items)} sentences in all; model "
             f"{endpoint.model}; one request at a time; figures for each report."
         )
         report.head(
@@ -184,11 +184,11 @@ def main() -> None:
             "completion tokens", "seconds",
         )  # fmt: skip
         kinds = {
-            "sentence against perspectives": [q for p in asked for q in p.nuggets],
-            "cited passage against sentence": [q for p in asked for q in p.attestation],
+            "sentence against perspectives": [q for p in items for q in p.nuggets],
+            "cited passage against sentence": [q for p in items for q in p.attestation],
         }
         notes = [
-            compare(report, kind, questions, endpoint, folder, len(asked), options.batch)
+            compare(report, kind, questions, endpoint, folder, len(items), options.batch)
             for kind, questions in kinds.items()
         ]
     report.line()
@@ -214,14 +214,14 @@ def compare(
     """Ask in both manners, print a row for each, and return what is to say of both."""
     spent = []
     for manner, size in (("one by one", 1), (f"up to {batch} in a call", batch)):
-        found = spend(endpoint, folder / f"{len(kind)}-{size}.sqlite", size, questions)
-        spent.append(found)
-        prompt = found.tokens.get("prompt_tokens", 0)
-        evaluated = prompt - found.tokens.get("cached_tokens", 0)
-        figures = [len(questions), found.scored, found.calls, prompt, evaluated]
-        figures.append(found.tokens.get("completion_tokens", 0))
-        shown = [f"{figure / count:,.1f}" for figure in figures]
-        report.row(kind, manner, *shown, f"{found.seconds / count:.1f}")
+        cost = spend(endpoint, folder / f"{len(kind)}-{size}.sqlite", size, questions)
+        spent.append(cost)
+        prompt = cost.tokens.get("prompt_tokens", 0)
+        evaluated = prompt - cost.tokens.get("cached_tokens", 0)
+        figures = [len(questions), cost.scored, cost.calls, prompt, evaluated]
+        figures.append(cost.tokens.get("completion_tokens", 0))
+        cells = [f"{figure / count:,.1f}" for figure in figures]
+        report.row(kind, manner, *cells, f"{cost.seconds / count:.1f}")
     return f"{kind}: {agreement(*spent)}."
 
 

@@ -116,14 +116,16 @@ def simulate(name: str, questions: int, options: argparse.Namespace) -> list[str
         pairs = labelled(tables[:questions], people[:questions])
         repeats.append((tables, people, Correction(pairs, "simulated", Bootstrap(1, seed))))
     for notation, measure in MEASURES.items():
-        truth, held, found = mean(measure, large), [], []
+        truth, covered, estimates = mean(measure, large), [], []
         for tables, people, correction in repeats:
-            one = correction.mean(tables, PERSPECTIVE_MEASURES[notation] @ K)
+            corrected = correction.mean(tables, PERSPECTIVE_MEASURES[notation] @ K)
             truths = np.array([truth, mean(measure, people)])
-            held.append((one.low - 1e-12 <= truths) & (truths <= one.high + 1e-12))
-            found.append((one.value, one.high - one.low, mean(measure, tables)))
-        value, width, judged = np.mean(found, axis=0)
-        shares = ", ".join(f"{share:.3f}" for share in np.mean(held, axis=0))
+            covered.append((corrected.low - 1e-12 <= truths) & (truths <= corrected.high + 1e-12))
+            estimates.append(
+                (corrected.value, corrected.high - corrected.low, mean(measure, tables))
+            )
+        value, width, judged = np.mean(estimates, axis=0)
+        shares = ", ".join(f"{share:.3f}" for share in np.mean(covered, axis=0))
         cells += [f"{truth:.3f}", f"{judged:.3f}", f"{value:.3f}", shares, f"{width:.2f}"]
     return cells
 

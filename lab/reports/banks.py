@@ -38,8 +38,8 @@ def pnyx(*argv: object) -> dict[str, Any]:
         return {}
     if done.returncode:
         sys.exit(f"pnyx {' '.join(map(str, argv))}: {done.stdout}{done.stderr.strip()}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -50,10 +50,10 @@ def rows(path: Path) -> list[dict[str, Any]]:
 def counts(path: Path) -> list[int]:
     """Return how many banks, nuggets, unanswerable ones, answers and references a file has."""
     banks = rows(path)
-    nuggets = [one for bank in banks for one in bank.get("nugget_bank") or bank["nuggets"]]
-    answers = [one for nugget in nuggets for one in nugget.get("answers", ())]
+    nuggets = [nugget for bank in banks for nugget in bank.get("nugget_bank") or bank["nuggets"]]
+    answers = [answer for nugget in nuggets for answer in nugget.get("answers", ())]
     empty = sum(nugget.get("answers") == [] for nugget in nuggets)
-    references = sum(len(one["references"]) for one in answers)
+    references = sum(len(answer["references"]) for answer in answers)
     return [len(banks), len(nuggets), empty, len(answers), references]
 
 
@@ -64,9 +64,9 @@ def main() -> None:
     report.head(
         "file", "format", "faults", "banks", "nuggets", "unanswerable", "answers", "references"
     )
-    for path, found in valid.items():
-        shown = (f"{one:,}" for one in counts(path))
-        report.row(f"`{path.name}`", found["format"], found["fault_count"], *shown)
+    for path, validated in valid.items():
+        numbers = (f"{count:,}" for count in counts(path))
+        report.row(f"`{path.name}`", validated["format"], validated["fault_count"], *numbers)
     report.head("there and back: equal objects", *DIALECTS)
     with tempfile.TemporaryDirectory() as name:
         there, back = Path(name, "there.jsonl"), Path(name, "back.jsonl")

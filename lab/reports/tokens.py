@@ -61,16 +61,16 @@ def cases(count: int) -> list[tuple[Response, NuggetBank, dict[str, Document]]]:
     banks: dict[str, list[Nugget]] = {}
     for number in (1, 2, 3):
         for bank in read_nugget_banks(str(folder / f"T3_run_{number}.jsonl")):
-            own = [one for one in bank.nuggets if one.expected]
-            banks.setdefault(bank.topic_id, []).extend(own)
-    found = []
+            expected = [nugget for nugget in bank.nuggets if nugget.expected]
+            banks.setdefault(bank.topic_id, []).extend(expected)
+    chosen = []
     for response in read_responses(str(folder / "T1_run_1.jsonl")):
-        nuggets = {one.text: one for one in banks[response.topic_id]}
-        if len(response.sentences) < SENTENCES or len(nuggets) < NUGGETS or len(found) >= count:
+        nuggets = {nugget.text: nugget for nugget in banks[response.topic_id]}
+        if len(response.sentences) < SENTENCES or len(nuggets) < NUGGETS or len(chosen) >= count:
             continue
-        kept = tuple(
-            Nugget(str(n), one.text, one.answers, aggregator=one.aggregator)
-            for n, one in enumerate(list(nuggets.values())[:NUGGETS])
+        bank_nuggets = tuple(
+            Nugget(str(n), nugget.text, nugget.answers, aggregator=nugget.aggregator)
+            for n, nugget in enumerate(list(nuggets.values())[:NUGGETS])
         )
         short = Response(response.topic_id, response.run_id, response.sentences[:SENTENCES])
         texts: dict[str, list[str]] = {}
@@ -78,9 +78,9 @@ def cases(count: int) -> list[tuple[Response, NuggetBank, dict[str, Document]]]:
             for answer in nugget.answers:
                 for doc_id in answer.doc_ids:
                     texts.setdefault(doc_id, []).append(answer.text)
-        documents = {one: Document(one, " ".join(said)) for one, said in texts.items()}
-        found.append((short, NuggetBank(response.topic_id, kept), documents))
-    return found
+        documents = {doc_id: Document(doc_id, " ".join(parts)) for doc_id, parts in texts.items()}
+        chosen.append((short, NuggetBank(response.topic_id, bank_nuggets), documents))
+    return chosen
 
 
 def asking(batch: int) -> Asking:
@@ -89,9 +89,9 @@ def asking(batch: int) -> Asking:
     return Asking(prompts=lists if batch > 1 else {}, batch=batch)
 
 
-def planned(found: Any, endpoint: Any, batch: int, folder: Path) -> tuple[int, list[ChatRequest]]:
+def planned(case: Any, endpoint: Any, batch: int, folder: Path) -> tuple[int, list[ChatRequest]]:
     """Return how many questions judging a report may ask, and the requests they are put in."""
-    response, bank, documents = found
+    response, bank, documents = case
     with Store.for_reading(str(folder / "none.sqlite")) as store:
         model = StoredModel(endpoint, store, offline=True)
         plan = ReportPlan(every=True)
@@ -116,13 +116,13 @@ def counted(endpoint: Any, requests: Sequence[ChatRequest]) -> int:
 
 def tried(endpoint: Any, folder: Path, batch: int, questions: Sequence[Support]) -> Any:
     """Ask questions, nothing kept from before; return what the benchmark of batches returns."""
-    from tokens import Spent
+    from tokens import Cost
 
     with Store(str(folder / f"asked-{batch}.sqlite")) as store:
         model = StoredModel(endpoint, store, concurrency=1)
         started = time.perf_counter()
         answers = ask(LlmJudge(model, asking(batch)), questions)
-        return Spent(
+        return Cost(
             answers, model.counts.asked, dict(model.counts.tokens), time.perf_counter() - started
         )
 
@@ -138,48 +138,48 @@ def main() -> None:
     )  # fmt: skip
     options = parser.parse_args()
     report = Report("reports tokens")
-    found = cases(options.reports)
+    chosen = cases(options.reports)
     endpoint = endpoint_from(options.llm)
-    answers = sum(len(n.expected) for _, bank, _ in found for n in bank.nuggets) / len(found)
+    answers = sum(len(n.expected) for _, bank, _ in chosen for n in bank.nuggets) / len(chosen)
     report.line(
-        f"{len(found)} reports of {SENTENCES} sentences with {NUGGETS} nuggets ({answers:.1f} "
+        f"{len(chosen)} reports of {SENTENCES} sentences with {NUGGETS} nuggets ({answers:.1f} "
         f"answers); tokens of {endpoint.model}; means over the reports."
     )
     with tempfile.TemporaryDirectory() as temporary:
-        count(report, found, endpoint, options.batch, Path(temporary))
+        count(report, chosen, endpoint, options.batch, Path(temporary))
         report.line()
-        compare(report, found[0], endpoint, options, Path(temporary))
+        compare(report, chosen[0], endpoint, options, Path(temporary))
     report.write(options.write)
 
 
 def count(
-    report: Report, found: Sequence[Any], endpoint: Any, batches: Sequence[int], folder: Path
+    report: Report, chosen: Sequence[Any], endpoint: Any, batches: Sequence[int], folder: Path
 ) -> None:
     """Print what judging each report takes at most, in each manner."""
     report.head("manner", "questions", "calls", "prompt tokens", "of one call a pair", "range")
     single: list[int] = []
     for batch in (1, *batches):
-        asked, calls, tokens = [], [], []
-        for one in found:
-            number, requests = planned(one, endpoint, batch, folder)
-            asked.append(number)
+        questions, calls, tokens = [], [], []
+        for case in chosen:
+            number, requests = planned(case, endpoint, batch, folder)
+            questions.append(number)
             calls.append(len(requests))
             tokens.append(counted(endpoint, requests))
         single = single or tokens
         shares = [mine / alone for mine, alone in zip(tokens, single, strict=True)]
         report.row(
             "one call a pair" if batch == 1 else f"up to {batch} in a call",
-            f"{sum(asked) / len(found):,.0f}",
-            f"{sum(calls) / len(found):,.1f}",
-            f"{sum(tokens) / len(found):,.0f}",
+            f"{sum(questions) / len(chosen):,.0f}",
+            f"{sum(calls) / len(chosen):,.1f}",
+            f"{sum(tokens) / len(chosen):,.0f}",
             f"{sum(tokens) / sum(single):.1%}",
             f"{min(shares):.1%} to {max(shares):.1%}",
         )
 
 
-def compare(report: Report, one: Any, endpoint: Any, options: Any, folder: Path) -> None:
+def compare(report: Report, case: Any, endpoint: Any, options: Any, folder: Path) -> None:
     """Ask some pairs in both manners, and print what they took and how far they agree."""
-    response, bank, _ = one
+    response, bank, _ = case
     sentences, nuggets = options.asked
     questions = [
         question
@@ -193,8 +193,8 @@ def compare(report: Report, one: Any, endpoint: Any, options: Any, folder: Path)
     for manner, it in zip(("one call a pair", "a call a sentence"), spent, strict=True):
         scored = sum(isinstance(answer, Judged) for answer in it.answers)
         tokens = [it.tokens.get(name, 0) for name in ("prompt_tokens", "completion_tokens")]
-        shown = [f"{figure:,}" for figure in (len(questions), scored, it.calls, *tokens)]
-        report.row(manner, *shown, f"{it.seconds:.0f}")
+        cells = [f"{figure:,}" for figure in (len(questions), scored, it.calls, *tokens)]
+        report.row(manner, *cells, f"{it.seconds:.0f}")
     report.line()
     report.line(f"- which answers a sentence gives: {agreement(*spent)}.")
     if options.llm == "local":

@@ -132,10 +132,10 @@ def main() -> None:
             folder.mkdir(parents=True, exist_ok=True)
             write_corpus(folder / "corpus.jsonl", options.documents, options.seed)
             knowing = ("--quality", "--clusters", "--vectors", "--embedder", embeddings.spec)
-            made = pnyx(folder, "index", str(folder / "corpus.jsonl"), "--out", index, *knowing)
-            if made[0] != 0:
-                sys.exit(made[2])
-            report.line(f"Indexed with all features in {made[3]:.0f} s.")
+            indexing = pnyx(folder, "index", str(folder / "corpus.jsonl"), "--out", index, *knowing)
+            if indexing[0] != 0:
+                sys.exit(indexing[2])
+            report.line(f"Indexed with all features in {indexing[3]:.0f} s.")
         report.line(f"{len(Index.open(index)):,} documents; of rankings, the first {DEPTH}.")
         report.head("rerank", "diversify", "stance", *MODELS)
         for stages in itertools.product(RERANKS, DIVERSIFY, ("", "con")):

@@ -102,9 +102,9 @@ def write_corpus(folder: Path, documents: int, queries: int, seed: int) -> int:
         for number, words in enumerate(texts(documents, seed)):
             tokens += len(words)
             stream.write(f"{number} {' '.join([names[word] for word in words.tolist()])}\n")
-    asked = questions(queries, documents, seed)
-    (folder / "questions.txt").write_text("".join(f"{line}\n" for line in asked))
-    write_features(folder, documents, len(asked), seed)
+    lines = questions(queries, documents, seed)
+    (folder / "questions.txt").write_text("".join(f"{line}\n" for line in lines))
+    write_features(folder, documents, len(lines), seed)
     return tokens
 
 

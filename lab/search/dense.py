@@ -99,8 +99,8 @@ def graphs(rows: np.ndarray, questions: np.ndarray, k: int) -> None:
     truth = [set(cosine_top(halves, q, k)[0].tolist()) for q in questions]
 
     def recall(search: Callable[[np.ndarray], Any]) -> str:
-        found = [set(np.asarray(search(q)).tolist()) for q in questions]
-        shares = [len(a & b) / k for a, b in zip(found, truth, strict=True)]
+        ids = [set(np.asarray(search(q)).tolist()) for q in questions]
+        shares = [len(a & b) / k for a, b in zip(ids, truth, strict=True)]
         return f"recall {np.mean(shares):.4f}, worst {min(shares):.2f}"
 
     print(f"\n| graph, {len(rows):,} x {rows.shape[1]}, top {k} | CPU ms | wall ms | |")
@@ -155,21 +155,23 @@ def main() -> None:
     parser.add_argument("--questions", type=Path)
     parser.add_argument("--asked", type=int, default=30)
     parser.add_argument("-k", type=int, default=100)
-    given = parser.parse_args()
+    options = parser.parse_args()
     _faiss()  # before usearch: loaded after it, faiss 1.15.1's index_factory crashes
-    real = np.load(given.vectors) if given.vectors else None
+    real = np.load(options.vectors) if options.vectors else None
     rng = np.random.default_rng(11)
-    asked = unit(rng.normal(size=(given.asked, given.dimensions)))
-    if given.questions:
-        asked = np.load(given.questions)
+    questions = unit(rng.normal(size=(options.asked, options.dimensions)))
+    if options.questions:
+        questions = np.load(options.questions)
     for name in ("numpy", "usearch", "faiss-cpu"):
         try:
             print(name, version(name))
         except PackageNotFoundError:
             print(name, "is not installed, so it is not measured")
-    exact(enlarged(real, given.documents, given.dimensions), asked[: given.asked], given.k)
+    exact(
+        enlarged(real, options.documents, options.dimensions), questions[: options.asked], options.k
+    )
     if real is not None:
-        graphs(real, asked[:300], given.k)
+        graphs(real, questions[:300], options.k)
 
 
 if __name__ == "__main__":

@@ -83,46 +83,48 @@ class Findings:
     """Runs and quality of the sets that have labels of it, to be measured together."""
 
 
-class Measured:
+class MeasuredColumn:
     """A column's values and its comparisons with the baseline, corrected over the systems."""
 
     def __init__(self, runs: Runs, column: Column) -> None:
-        found = measure_retrieval(
+        result = measure_retrieval(
             runs, column.qrels, [column.measure], baseline=BASELINE, test="t", margin=MARGIN
         )
         self.column = column
-        self.name = next(iter(found.runs[0].measures))
-        self.runs: dict[str, MeasuredRun] = {run.name: run for run in found.runs}
-        self.against: dict[str, Comparison] = {one.run: one for one in found.comparisons}
-        self.topics = len(found.runs[0].per_topic)
-        self.row = found.row()
+        self.name = next(iter(result.runs[0].measures))
+        self.runs: dict[str, MeasuredRun] = {run.name: run for run in result.runs}
+        self.against: dict[str, Comparison] = {
+            comparison.run: comparison for comparison in result.comparisons
+        }
+        self.topics = len(result.runs[0].per_topic)
+        self.row = result.row()
 
     def mean(self, system: str) -> str:
         """Return mean and interval, marked where better or worse after correction."""
-        one, scale = self.runs[system].measures[self.name], self.column.scale
-        value = f"{scale * one.value:.3f} {_bounds(one, scale)}"
+        measure, scale = self.runs[system].measures[self.name], self.column.scale
+        value = f"{scale * measure.value:.3f} {_bounds(measure, scale)}"
         return value + _mark(self.against.get(system))
 
     def difference(self, system: str) -> str:
         """Return the difference to the baseline with interval and p, before and after Holm."""
         if system not in self.against:
             return "–"
-        one, scale = self.against[system], self.column.scale
-        value = f"{scale * one.test.difference:+.3f} {_bounds(one, scale, '+')}"
-        return f"{value} {_p(one.test.p)} ({_p(one.p_holm)})"
+        comparison, scale = self.against[system], self.column.scale
+        value = f"{scale * comparison.test.difference:+.3f} {_bounds(comparison, scale, '+')}"
+        return f"{value} {_p(comparison.test.p)} ({_p(comparison.p_holm)})"
 
 
-def _bounds(one: Any, scale: float, sign: str = "") -> str:
+def _bounds(measured: Any, scale: float, sign: str = "") -> str:
     """Return the interval of a mean or a difference; where all values are equal there is none."""
-    if one.low is None or one.high is None:
+    if measured.low is None or measured.high is None:
         return "[no interval]"
-    return f"[{scale * one.low:{sign}.3f}, {scale * one.high:{sign}.3f}]"
+    return f"[{scale * measured.low:{sign}.3f}, {scale * measured.high:{sign}.3f}]"
 
 
-def _mark(one: Comparison | None) -> str:
-    if one is None or not one.significant:
+def _mark(comparison: Comparison | None) -> str:
+    if comparison is None or not comparison.significant:
         return ""
-    return " ▲" if one.test.difference > 0 else " ▼"
+    return " ▲" if comparison.test.difference > 0 else " ▼"
 
 
 def _p(value: float | None) -> str:
@@ -138,20 +140,21 @@ def tables(
     runs: Runs,
     columns: Sequence[Column],
     compared: Sequence[str],
-) -> dict[str, Measured]:
+) -> dict[str, MeasuredColumn]:
     """Print means of all columns, differences of some; return what was measured by label."""
-    measured = {column.label: Measured(runs, column) for column in columns}
+    measured = {column.label: MeasuredColumn(runs, column) for column in columns}
     topics = next(iter(measured.values())).topics
     labels = [column.label for column in columns]
     report.head(f"{title}, {topics} questions", *labels)
     for system in runs:
-        report.row(system, *(one.mean(system) for one in measured.values()))
+        report.row(system, *(values.mean(system) for values in measured.values()))
     report.head(f"{title}: minus {BASELINE}, p (Holm)", *compared)
     for system in runs:
         if system != BASELINE:
             report.row(system, *(measured[label].difference(system) for label in compared))
     findings.rows += [
-        {"table": title, "column": label, "result": one.row} for label, one in measured.items()
+        {"table": title, "column": label, "result": values.row}
+        for label, values in measured.items()
     ]
     return measured
 
@@ -169,10 +172,10 @@ WORDS: Mapping[Conclusion, str] = {
 
 
 def verdict(
-    report: Report, findings: Findings, title: str, measured: Mapping[str, Measured]
+    report: Report, findings: Findings, title: str, measured: Mapping[str, MeasuredColumn]
 ) -> None:
     """Say what is shown of the default against the baseline, by p corrected over the systems."""
-    parts = [f"{label} {_shown(one.against[DEFAULT])}" for label, one in measured.items()]
+    parts = [f"{label} {_shown(values.against[DEFAULT])}" for label, values in measured.items()]
     topics = next(iter(measured.values())).topics
     line = f"- {title}, {topics} questions, nDCG@5: " + "; ".join(parts) + "."
     findings.verdicts.append(line)
@@ -180,13 +183,13 @@ def verdict(
     report.line(line.removeprefix("- "))
 
 
-def _shown(one: Comparison) -> str:
-    against = one.against
+def _shown(comparison: Comparison) -> str:
+    against = comparison.against
     return (
-        f"{one.test.difference:+.3f} {_bounds(one, 1.0, '+')}, p {_p(one.test.p)}, Holm "
-        f"{_p(one.p_holm)}; a loss of {MARGIN:g} rejected with p "
+        f"{comparison.test.difference:+.3f} {_bounds(comparison, 1.0, '+')}, p {_p(comparison.test.p)}, Holm "
+        f"{_p(comparison.p_holm)}; a loss of {MARGIN:g} rejected with p "
         f"{_p(against.p_not_lower)}, Holm {_p(against.p_not_lower_holm)}: "
-        f"**{WORDS[one.conclusion]}**"
+        f"**{WORDS[comparison.conclusion]}**"
     )
 
 
@@ -210,19 +213,19 @@ def graded(
     pools = within_pools(runs, collection)
     for title, some in ((WHOLE, runs), (POOLS, pools)):
         name = f"{collection.name}, {title}"
-        found = tables(report, findings, name, some, columns, ("relevance", "quality"))
-        findings.labelled.setdefault(title, []).append((some, found["quality"].column))
-        verdict(report, findings, name, {n: found[n] for n in ("relevance", "quality")})
+        measured = tables(report, findings, name, some, columns, ("relevance", "quality"))
+        findings.labelled.setdefault(title, []).append((some, measured["quality"].column))
+        verdict(report, findings, name, {n: measured[n] for n in ("relevance", "quality")})
 
 
 def check_shipped(report: Report, collection: Collection, columns: Sequence[Column]) -> None:
     """Print nDCG@5 of the rankings that the authors published, as a check of the judgements."""
     parts = []
     for column in columns:
-        found = measure_retrieval(
+        result = measure_retrieval(
             collection.shipped, column.qrels, ["nDCG@5"], bootstrap=Bootstrap(0)
         )
-        values = ", ".join(f"{run.name} {run.measures['nDCG@5'].value:.3f}" for run in found.runs)
+        values = ", ".join(f"{run.name} {run.measures['nDCG@5'].value:.3f}" for run in result.runs)
         parts.append(f"{column.label}: {values}")
     report.line("Check, the authors' own rankings, nDCG@5: " + "; ".join(parts) + ".")
 
@@ -236,8 +239,8 @@ def together(report: Report, findings: Findings) -> None:
             for name, entries in runs.items():
                 entries += [replace(e, topic_id=f"{number}/{e.topic_id}") for e in some[name]]
             qrels += [replace(q, topic_id=f"{number}/{q.topic_id}") for q in column.qrels]
-        one = Measured(runs, Column("quality", qrels, "nDCG@5"))
-        verdict(report, findings, f"Webis and SIGIR together, {title}", {"quality": one})
+        values = MeasuredColumn(runs, Column("quality", qrels, "nDCG@5"))
+        verdict(report, findings, f"Webis and SIGIR together, {title}", {"quality": values})
 
 
 # --- debates ----------------------------------------------------------------------------------
@@ -263,18 +266,18 @@ def all_debates(report: Report, findings: Findings, work: Path, embedder: Embedd
     report.line("**debates**: " + ", ".join(parts) + "; quality by the packaged model.")
     plain = without_sides(qrels)
     columns = [Column(m, plain, m) for m in ("nDCG@5", "nDCG@10", "nDCG@20", "AP@100", "R@100")]
-    found = tables(report, findings, "debates", runs, columns, ("nDCG@5", "AP@100", "R@100"))
-    verdict(report, findings, "debates", {"relevance": found["nDCG@5"]})
+    measured = tables(report, findings, "debates", runs, columns, ("nDCG@5", "AP@100", "R@100"))
+    verdict(report, findings, "debates", {"relevance": measured["nDCG@5"]})
     both = _two_sided(qrels)
     sides(report, findings, runs, both, quality)
     by_corpus(report, findings, runs, qrels, both)
 
 
 def _two_sided(qrels: Sequence[Qrel]) -> list[Qrel]:
-    known: dict[str, set[str]] = {}
+    by_topic: dict[str, set[str]] = {}
     for q in qrels:
-        known.setdefault(q.topic_id, set()).add(q.subtopic)
-    return [q for q in qrels if len(known[q.topic_id]) == len(SIDES)]
+        by_topic.setdefault(q.topic_id, set()).add(q.subtopic)
+    return [q for q in qrels if len(by_topic[q.topic_id]) == len(SIDES)]
 
 
 def _top_quality(prepared: Prepared, entries: Sequence[RunEntry]) -> list[float]:
@@ -286,21 +289,21 @@ def by_corpus(
     report: Report, findings: Findings, runs: Runs, qrels: Sequence[Qrel], both: Sequence[Qrel]
 ) -> None:
     """Relevance and sides in each corpus."""
-    measured: dict[str, Measured] = {}
+    measured: dict[str, MeasuredColumn] = {}
     for corpus in dict.fromkeys(q.topic_id.split("-")[0] for q in qrels):
-        own = {name: _of(corpus, entries) for name, entries in runs.items()}
+        corpus_runs = {name: _of(corpus, entries) for name, entries in runs.items()}
         for label, judged, measure, scale in (
             ("nDCG@5", without_sides(qrels), "nDCG@5", 1.0),
             ("sides in the top 5", both, "StRecall@5", float(len(SIDES))),
         ):
             column = Column(f"{corpus}: {label}", _of(corpus, judged), measure, scale)
-            measured[column.label] = Measured(own, column)
+            measured[column.label] = MeasuredColumn(corpus_runs, column)
     report.head("debates by corpus", *measured)
     for system in runs:
-        report.row(system, *(one.mean(system) for one in measured.values()))
+        report.row(system, *(values.mean(system) for values in measured.values()))
     findings.rows += [
-        {"table": "debates by corpus", "column": label, "result": one.row}
-        for label, one in measured.items()
+        {"table": "debates by corpus", "column": label, "result": values.row}
+        for label, values in measured.items()
     ]
     report.line()
     report.line(
@@ -310,7 +313,7 @@ def by_corpus(
 
 
 def _of(corpus: str, judged: Sequence[Any]) -> list[Any]:
-    return [one for one in judged if one.topic_id.startswith(f"{corpus}-")]
+    return [entry for entry in judged if entry.topic_id.startswith(f"{corpus}-")]
 
 
 def sides(

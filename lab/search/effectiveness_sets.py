@@ -69,7 +69,7 @@ _WEBIS_GAINS = {
 def webis() -> Collection:
     """Premises without conclusions, so that a cluster is of first sentences. Judged in pools."""
     rows = _rows("webis_argquality20/webis-argquality20-arguments.csv")
-    first = {_webis_id(row): place for place, row in reversed(list(enumerate(rows)))}
+    first = {_webis_id(row): number for number, row in reversed(list(enumerate(rows)))}
     names = sorted(first, key=first.__getitem__)
     qrels = {}
     for gain, column in _WEBIS_GAINS.items():
@@ -112,8 +112,10 @@ def _unseen_topics() -> np.ndarray:
 
 
 def _trained_without(part, ibm, ibm_rows, texts: set[str], topic: str = "") -> Callable:  # noqa: ANN001
-    kept = [r for r, text in enumerate(part.texts) if part.topics[r] != topic and text not in texts]
-    return train(part, ibm, np.array(kept), ibm_rows).predict
+    train_rows = [
+        r for r, text in enumerate(part.texts) if part.topics[r] != topic and text not in texts
+    ]
+    return train(part, ibm, np.array(train_rows), ibm_rows).predict
 
 
 # --- SIGIR-19 ArgSearch -----------------------------------------------------------------------
@@ -131,9 +133,9 @@ def sigir() -> Collection:
     qrels: dict[str, list[Qrel]] = defaultdict(list)
     for row in rows:
         topic, name = str(int(row["Topic ID"])), _sigir_id(row)
-        own = [max(0, int(row[f"{one} Quality"])) for one in _SIGIR_QUALITY]
-        grades = {"relevance": max(0, int(row["Relevance"])), "quality": sum(own)}
-        grades |= dict(zip(map(str.lower, _SIGIR_QUALITY), own, strict=True))
+        quality = [max(0, int(row[f"{dimension} Quality"])) for dimension in _SIGIR_QUALITY]
+        grades = {"relevance": max(0, int(row["Relevance"])), "quality": sum(quality)}
+        grades |= dict(zip(map(str.lower, _SIGIR_QUALITY), quality, strict=True))
         for gain, grade in grades.items():
             qrels[gain].append(Qrel(topic, name, grade))
     questions = [
@@ -172,8 +174,8 @@ def _shipped(
         rank = int(row["Rank"]) + 1 - first
         places[row[system]].setdefault((number(row["Topic ID"]), name), rank)
     return {
-        system: [RunEntry(topic, doc, rank, -float(rank)) for (topic, doc), rank in own.items()]
-        for system, own in places.items()
+        system: [RunEntry(topic, doc, rank, -float(rank)) for (topic, doc), rank in ranks.items()]
+        for system, ranks in places.items()
     }
 
 
@@ -236,21 +238,21 @@ def _idebate() -> Collection:
     titles = {
         (row["theme"], row["debate"]): row["title"] for row in _lines(f"{folder}/debates.jsonl.gz")
     }
-    found = _Debates("idebate")
+    collector = _Debates("idebate")
     for row in _lines(f"{folder}/arguments.jsonl.gz"):
         title = titles.get((row["theme"], row["debate"]))
         if row["type"] == "point" and title is not None:
-            found.add(title, row["stance"], row["conclusion"], row["premise"])
-    return found.collection()
+            collector.add(title, row["stance"], row["conclusion"], row["premise"])
+    return collector.collection()
 
 
 def _perspectrum(name: str) -> Collection:
     rows = json.loads((DATA / f"perspectrum/{name}_raw.json").read_text(encoding="utf-8"))
-    found = _Debates(name)
+    collector = _Debates(name)
     sides: dict[str, Side] = {"for": "pro", "against": "con"}
     for row in rows:
         for side, stance in sides.items():
             for point in row[f"perspectives_{side}"]:
                 premise = "\n".join(point["argument"]["description"])
-                found.add(row["claim_title"], stance, point["perspective_title"], premise)
-    return found.collection()
+                collector.add(row["claim_title"], stance, point["perspective_title"], premise)
+    return collector.collection()

@@ -105,8 +105,8 @@ def _quality(collection: Collection, index: Index) -> None:
     if collection.predict is None:
         score_documents(index.path, QualityModel.load())
         return
-    known = read_feature(index.path, index.manifest, "quality")
-    if known is None or known.meta.get("model") != collection.predicted_by:
+    feature = read_feature(index.path, index.manifest, "quality")
+    if feature is None or feature.meta.get("model") != collection.predicted_by:
         values = {"values": collection.predict().astype(np.float32)}
         meta = {"model": collection.predicted_by}
         put_feature(index.path, "quality", values, documents=len(index), meta=meta)
@@ -139,16 +139,16 @@ def systems(prepared: Prepared, embedder: Embedder) -> dict[str, System]:
 
         return run
 
-    found: dict[str, System] = {
+    by_name: dict[str, System] = {
         "BM25": lambda question, k: lexical("bm25")(question, k)[0],
         BASELINE: lambda question, k: lexical("dirichlet")(question, k)[0],
     }
     for wc, wq, flat in PAPER:
         name = f"Touché {wc:g}/{wq:g}" + (", R = 1" if flat else "")
-        found[DEFAULT if name == DEFAULT.removesuffix(" (default)") else name] = touche(
+        by_name[DEFAULT if name == DEFAULT.removesuffix(" (default)") else name] = touche(
             wc, wq, flat
         )
-    return found | {
+    return by_name | {
         "Touché 10/0 (topic only)": touche(10.0, 0.0),
         "Touché 0/5 (quality only)": touche(0.0, 5.0),
         **{
@@ -170,11 +170,11 @@ def _perspectives(index: Index) -> System:
     source = IndexPerspectives(index)
 
     def run(question: Question, k: int) -> np.ndarray:
-        found = perspectives_of(question, source).perspectives
-        if not found:
+        perspectives = perspectives_of(question, source).perspectives
+        if not perspectives:
             return index.rank(question.text, "dirichlet", k)[0]
         hits = search_perspectives(
-            lambda text, depth: index.search(text, k=depth), question, found, k
+            lambda text, depth: index.search(text, k=depth), question, perspectives, k
         )
         return index.numbers([hit.hit.doc_id for hit in hits])
 

@@ -190,8 +190,8 @@ class Bm25s:
 
         def ask(at: int, **more: Any) -> Ranking:
             ids = [[engine.vocab_dict[word] for word in questions[at]]]
-            found = engine.retrieve(ids, **options, **more)
-            return found.documents[0], found.scores[0]
+            result = engine.retrieve(ids, **options, **more)
+            return result.documents[0], result.scores[0]
 
         if job["model"] != "touche":
             return ask
@@ -255,7 +255,7 @@ class Pisa:
         def ask(at: int) -> Ranking:
             numbers, ranks = np.empty(top, dtype=np.int32), np.empty(top, dtype=np.int32)
             names, scores = np.empty(top, dtype=object), np.empty(top, dtype=np.float32)
-            found = self._library.retrieve(
+            count = self._library.retrieve(
                 context,
                 self.algorithm,
                 [(0, questions[at])],
@@ -268,7 +268,7 @@ class Pisa:
                 result_ranks=ranks,
                 result_scores=scores,
             )
-            return names[:found], scores[:found]
+            return names[:count], scores[:count]
 
         return ask
 
@@ -326,12 +326,14 @@ def times(ask: Ask, numbers: Sequence[int]) -> list[float]:
 
 def save_rankings(path: str | Path, rankings: Iterator[Any]) -> None:
     """Write rankings to an .npz file: counts, and numbers and scores of all one after another."""
-    kept = [(np.asarray(n).astype(np.int64), np.asarray(s).astype(np.float64)) for n, s in rankings]
+    pairs = [
+        (np.asarray(n).astype(np.int64), np.asarray(s).astype(np.float64)) for n, s in rankings
+    ]
     np.savez(
         path,
-        counts=[len(numbers) for numbers, _ in kept],
-        numbers=np.concatenate([numbers for numbers, _ in kept]),
-        scores=np.concatenate([scores for _, scores in kept]),
+        counts=[len(numbers) for numbers, _ in pairs],
+        numbers=np.concatenate([numbers for numbers, _ in pairs]),
+        scores=np.concatenate([scores for _, scores in pairs]),
     )
 
 
@@ -342,10 +344,10 @@ def search(engine: Any, job: dict[str, Any], corpus: Path) -> dict[str, Any]:
     ask, count = engine.ask(corpus, job), count_questions(corpus)
     warm_up(ask, job)
     taken = times(ask, range(job["warm_ups"], count))
-    found = {"open_ms": opened, "times": taken} | memory()
+    result = {"open_ms": opened, "times": taken} | memory()
     if job["rankings"]:
         save_rankings(job["rankings"], (ask(at) for at in range(count)))
-    return found
+    return result
 
 
 def throughput(engine: Any, job: dict[str, Any], corpus: Path) -> dict[str, Any]:
@@ -365,12 +367,12 @@ def main() -> None:
     corpus, engine = Path(job["corpus"]), ENGINES[job["engine"]]()
     if job["do"] == "index":
         home = Path(job["home"])
-        found = engine.index(corpus, home) | memory()
-        found.setdefault("bytes", folder_bytes(home))
-        found["versions"] = {name: version(name) for name in engine.packages}
+        result = engine.index(corpus, home) | memory()
+        result.setdefault("bytes", folder_bytes(home))
+        result["versions"] = {name: version(name) for name in engine.packages}
     else:
-        found = {"search": search, "throughput": throughput}[job["do"]](engine, job, corpus)
-    print(json.dumps(found))
+        result = {"search": search, "throughput": throughput}[job["do"]](engine, job, corpus)
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

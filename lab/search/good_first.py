@@ -37,12 +37,14 @@ DEPTH = 5
 
 def example() -> Collection:
     """Return the bundled example; what is off topic has no quality."""
-    found = load_example()
-    relevance = [Qrel(one.question_id, one.doc_id, one.relevance) for one in found.labels]
-    quality = [Qrel(one.question_id, one.doc_id, one.quality if one.relevance else 0)
-               for one in found.labels]  # fmt: skip
+    loaded = load_example()
+    relevance = [Qrel(label.question_id, label.doc_id, label.relevance) for label in loaded.labels]
+    quality = [Qrel(label.question_id, label.doc_id, label.quality if label.relevance else 0)
+               for label in loaded.labels]  # fmt: skip
     qrels = {"relevance": relevance, "quality": quality}
-    return Collection("example", list(found.arguments), list(found.questions), qrels, None, "", {})
+    return Collection(
+        "example", list(loaded.arguments), list(loaded.questions), qrels, None, "", {}
+    )
 
 
 def rankings(collection: Collection, index: Index, embedder: Embedder) -> dict[str, list[RunEntry]]:
@@ -50,12 +52,12 @@ def rankings(collection: Collection, index: Index, embedder: Embedder) -> dict[s
     runs: dict[str, list[RunEntry]] = {name: [] for name in SYSTEMS}
     for question in collection.questions:
         ranked = index.retrieve(question.text, Scoring("hybrid"), POOL, embedder)
-        found: dict[str, list[Hit]] = {
+        by_system: dict[str, list[Hit]] = {
             DIRICHLET: index.retrieve(question.text, Scoring("dirichlet"), DEPTH),
             HYBRID: ranked,
             SHOWN: good_first(index, ranked)[0],
         }
-        for name, hits in found.items():
+        for name, hits in by_system.items():
             runs[name] += [
                 RunEntry(question.id, hit.doc_id, rank, -float(rank), "pnyx")
                 for rank, hit in enumerate(hits[:DEPTH], 1)
@@ -67,8 +69,8 @@ def development(report: Report, rows: Rows) -> None:
     """Print the means, and check that relevance loses no more than the margin."""
     report.head(f"{MEASURE}, development halves", *SYSTEMS)
     for row, (runs, qrels) in rows.items():
-        found = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
-        means = {run.name: run.measures[MEASURE].value or 0.0 for run in found.runs}
+        measured = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
+        means = {run.name: run.measures[MEASURE].value or 0.0 for run in measured.runs}
         questions = len({q.topic_id for q in qrels})
         report.row(f"{row} ({questions})", *(f"{means[name]:.3f}" for name in SYSTEMS))
         if not row.endswith("quality") and means[SHOWN] < means[HYBRID] - MARGIN:
@@ -81,8 +83,8 @@ def together(rows: Rows) -> Rows:
     runs: dict[str, list[RunEntry]] = {name: [] for name in SYSTEMS}
     every: list[Qrel] = []
     for name in GRADED:
-        own, qrels = rows[f"{name}, quality"]
-        for system, entries in own.items():
+        system_runs, qrels = rows[f"{name}, quality"]
+        for system, entries in system_runs.items():
             runs[system] += [replace(e, topic_id=f"{name} {e.topic_id}") for e in entries]
         every += [replace(q, topic_id=f"{name} {q.topic_id}") for q in qrels]
     return {**rows, f"{', '.join(GRADED)}, quality": (runs, every)}
@@ -103,8 +105,8 @@ def main() -> None:
         name: rankings(collection, prepare(collection, options.work, embedder).index, embedder)
         for name, collection in collections.items()
     }
-    own = {name: one for name, one in collections.items() if name != "example"}
-    development(report, of_half(own, runs, half, DEVELOPMENT))
+    real_sets = {name: collection for name, collection in collections.items() if name != "example"}
+    development(report, of_half(real_sets, runs, half, DEVELOPMENT))
     rows = together(of_half(collections, runs, half, TEST))
     report_halves(report, rows, SHOWN, [DIRICHLET, HYBRID], MEASURE, {})
     report.line()

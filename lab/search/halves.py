@@ -69,18 +69,18 @@ def halves(collections: Sequence[Collection], embedder: Embedder) -> dict[str, d
     """
     texts = {(c.name, q.id): _FORMULA.sub("", q.text) for c in collections for q in c.questions}
     keys = list(texts)
-    place = {key: n for n, key in enumerate(keys)}
+    positions = {key: n for n, key in enumerate(keys)}
     links = _near(embedder.encode(list(texts.values())))
-    links += [(place[a], place[b]) for c in collections for a, b in _sharing(c)]
+    links += [(positions[a], positions[b]) for c in collections for a, b in _sharing(c)]
     out: dict[str, dict[str, str]] = {c.name: {} for c in collections}
     balance: dict[str, int] = defaultdict(int)  # set -> development less test
     for group in sorted(_groups(len(keys), links), key=lambda g: (-len(g), _hash(keys[g[0]]))):
         sizes: dict[str, int] = defaultdict(int)
         for n in group:
             sizes[keys[n][0]] += 1
-        lacking = sum(balance[name] * size for name, size in sizes.items())
+        imbalance = sum(balance[name] * size for name, size in sizes.items())
         tie = _hash(keys[group[0]]) % 2 == 0
-        first = lacking < 0 or (lacking == 0 and tie)
+        first = imbalance < 0 or (imbalance == 0 and tie)
         for name, size in sizes.items():
             balance[name] += size if first else -size
         for n in group:
@@ -98,9 +98,9 @@ def _sharing(collection: Collection) -> Iterable[tuple[Key, Key]]:
     """Yield pairs of debates that share a document; sets with graded pools share by design."""
     first: dict[str, str] = {}
     for q in collection.qrels.get("sides", ()):
-        known = first.setdefault(q.doc_id, q.topic_id)
-        if known != q.topic_id:
-            yield (collection.name, known), (collection.name, q.topic_id)
+        topic = first.setdefault(q.doc_id, q.topic_id)
+        if topic != q.topic_id:
+            yield (collection.name, topic), (collection.name, q.topic_id)
 
 
 def _groups(count: int, links: Iterable[tuple[int, int]]) -> list[list[int]]:
@@ -115,10 +115,10 @@ def _groups(count: int, links: Iterable[tuple[int, int]]) -> list[list[int]]:
 
     for a, b in links:
         parent[max(root(a), root(b))] = min(root(a), root(b))
-    found: Mapping[int, list[int]] = defaultdict(list)
+    members: Mapping[int, list[int]] = defaultdict(list)
     for n in range(count):
-        found[root(n)].append(n)
-    return list(found.values())
+        members[root(n)].append(n)
+    return list(members.values())
 
 
 def _hash(key: Key) -> int:
@@ -152,18 +152,18 @@ def report_halves(
     for row, (runs, qrels) in rows.items():
         for other in others:
             pair = {name: runs[name] for name in (other, chosen)}
-            found = measure_retrieval(
+            measured = measure_retrieval(
                 pair, qrels, [measure], baseline=other, test="t", margin=MARGIN,
                 bootstrap=Bootstrap(10_000),
             )  # fmt: skip
-            for run in found.runs[: 2 if other == others[-1] else 1]:
+            for run in measured.runs[: 2 if other == others[-1] else 1]:
                 value = run.measures[measure]
                 cells[run.name].append(f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]")
-            against.append((other, found.comparisons[0]))
-        headings.append(f"{row} ({len(found.runs[0].per_topic)})")
+            against.append((other, measured.comparisons[0]))
+        headings.append(f"{row} ({len(measured.runs[0].per_topic)})")
     report.head(f"{measure}, test halves", *headings)
-    for name, shown in cells.items():
-        report.row(name + labels.get(name, ""), *shown)
+    for name, texts in cells.items():
+        report.row(name + labels.get(name, ""), *texts)
     _differences(report, against, chosen, others, headings)
 
 
@@ -185,8 +185,8 @@ def _differences(
         p = "–" if ps[0] is None else f"{ps[0]:.3f}" if ps[0] >= 0.0005 else "<.001"
         cells[other].append(f"{c.test.difference:+.3f} [{c.low:+.3f}, {c.high:+.3f}] p {p}, {word}")
     report.head(f"test halves: {chosen} minus", *headings)
-    for other, shown in cells.items():
-        report.row(other, *shown)
+    for other, texts in cells.items():
+        report.row(other, *texts)
     report.line()
     report.line(
         f"Better, worse: two-sided p below .05; not worse: a loss of {MARGIN:g} or more is "

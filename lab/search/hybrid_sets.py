@@ -52,7 +52,7 @@ class Searched:
         ids = self.index.doc_ids(numbers)
         if not self.debates:
             return ids
-        return list(dict.fromkeys(one for doc in ids for one in self.debates.get(doc, ())))
+        return list(dict.fromkeys(debate for doc in ids for debate in self.debates.get(doc, ())))
 
 
 def searched_sets(work: Path, embedder: Embedder) -> list[Searched]:
@@ -104,8 +104,8 @@ def touche_topics(collections: Sequence[Collection]) -> Collection:
             if debate is not None:
                 key = (row["topic"], debate)
                 grades[key] = max(grades[key], int(row["relevance"]))
-    found = {topic for (topic, _), grade in grades.items() if grade > 0}
-    texts = {n: t for year in (2020, 2021) for n, t in _topics(year).items() if n in found}
+    relevant = {topic for (topic, _), grade in grades.items() if grade > 0}
+    texts = {n: t for year in (2020, 2021) for n, t in _topics(year).items() if n in relevant}
     qrels = [Qrel(topic, debate, g) for (topic, debate), g in grades.items() if topic in texts]
     return Collection(
         "touche",

@@ -91,8 +91,8 @@ def our_rankings(index: Index, corpus: Path, model: str, top: int) -> Rankings:
 
 def write_cosines(index: Index, corpus: Path) -> None:
     """Write each question's cosines to the topics, clipped to [0, 1], for peers without vectors."""
-    known = clusters_of(index)
-    rows = [known.cosines(vector) for vector in np.load(corpus / "vectors.npy")]
+    clusters = clusters_of(index)
+    rows = [clusters.cosines(vector) for vector in np.load(corpus / "vectors.npy")]
     np.savetxt(corpus / "cosines.txt", rows, fmt="%.17g")
 
 
@@ -133,9 +133,9 @@ def _weights(
     out = np.empty(len(frequencies), dtype=np.float32)
     for term in np.flatnonzero(np.diff(indptr)):
         part = slice(indptr[term], indptr[term + 1])
-        known = Term(part.stop - part.start, int(counted[term]))
-        a = model.term_values(frequencies[part].astype(float), known, collection)
-        b, weight = by_length[part], model.weight(known, collection)
+        statistics = Term(part.stop - part.start, int(counted[term]))
+        a = model.term_values(frequencies[part].astype(float), statistics, collection)
+        b, weight = by_length[part], model.weight(statistics, collection)
         out[part] = (
             np.maximum(a + b, 0) if model.combine == "add" else weight - weight / (1 + a * b)
         )
@@ -151,9 +151,9 @@ def with_lucene(
     build_index(records, folder / "pnyx")
     index = Index.open(folder / "pnyx")
     distinct = dict.fromkeys(map(_one_line, questions))
-    asked = [line for line in distinct if index.tokenizer.terms(line)]
-    _write_lines(corpus / "questions.txt", asked)
-    write_features(corpus, len(records), len(asked), seed=1)
+    searchable = [line for line in distinct if index.tokenizer.terms(line)]
+    _write_lines(corpus / "questions.txt", searchable)
+    write_features(corpus, len(records), len(searchable), seed=1)
     put_features(folder / "pnyx", corpus)
     index = Index.open(folder / "pnyx")
     write_cosines(index, corpus)

@@ -87,8 +87,8 @@ def _last_json(command: Sequence[str | Path], environ: dict[str, str] | None) ->
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         raise EngineError(_last_words(done.stderr, done.returncode))
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
 
 
 def _last_words(text: str, status: int) -> str:
@@ -163,8 +163,8 @@ def _result(worker: subprocess.Popen[str]) -> dict[str, Any]:
     lines = worker.stdout.read().strip().splitlines()
     if not lines:
         raise EngineError("ended without a result")
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
 
 
 class Lucene:
@@ -182,14 +182,14 @@ class Lucene:
     name = "lucene"
 
     def __init__(self, folder: Path, jars: Path = JARS, *, quick: bool = False) -> None:
-        found = []
+        jar_paths = []
         for part in ("core", "queries", "analyzers-common"):
             paths = sorted(jars.glob(f"lucene-{part}-8.*.jar"))
             if not paths:
                 raise EngineError(
                     f"{jars} has no lucene-{part}-8.*.jar: apt-get install liblucene8-java"
                 )
-            found.append(str(paths[-1]))
+            jar_paths.append(str(paths[-1]))
         java, javac = shutil.which("java"), shutil.which("javac")
         if java is None or javac is None:
             raise EngineError("no java and javac: apt-get install openjdk-17-jdk-headless")
@@ -202,13 +202,18 @@ class Lucene:
             "-d",
             str(classes),
             "-cp",
-            ":".join(found),
+            ":".join(jar_paths),
             *sources,
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise EngineError(_last_words(done.stderr, done.returncode))
-        self._command = [java, *(lean if quick else ()), "-cp", ":".join([str(classes), *found])]
+        self._command = [
+            java,
+            *(lean if quick else ()),
+            "-cp",
+            ":".join([str(classes), *jar_paths]),
+        ]
 
     def index(self, corpus: Path, home: Path) -> dict[str, Any]:
         """Index a corpus with its features."""
@@ -246,9 +251,9 @@ class Lucene:
 def read_rankings(path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return numbers and scores of each question, from `engines.py` (.npz) or the harness."""
     if path.suffix == ".npz":
-        with np.load(path) as kept:
-            cuts = np.cumsum(kept["counts"])[:-1]
-            numbers, scores = np.split(kept["numbers"], cuts), np.split(kept["scores"], cuts)
+        with np.load(path) as arrays:
+            cuts = np.cumsum(arrays["counts"])[:-1]
+            numbers, scores = np.split(arrays["numbers"], cuts), np.split(arrays["scores"], cuts)
             return list(zip(numbers, scores, strict=True))
     data, at = path.read_bytes(), 0
     out = []

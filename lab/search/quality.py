@@ -79,7 +79,7 @@ def with_interval(measure: Callable[..., np.ndarray], *pair: np.ndarray, topics:
 
 
 def inputs_of(part: Arguments, embedded: bool = False) -> np.ndarray:
-    surface = np.stack([one.surface for one in part.seen])
+    surface = np.stack([features.surface for features in part.seen])
     return np.hstack([surface, load_encoder().encode(part.texts)]) if embedded else surface
 
 
@@ -96,20 +96,22 @@ def dense(make: Callable[[], object], matrices: dict[int, np.ndarray]) -> Predic
 
 def tfidf_ridge(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarray:
     words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
-    known = words.fit_transform([part.texts[row] for row in fit])
-    ridge = Ridge(2.0, solver="sparse_cg", tol=1e-4).fit(known, target[fit])
+    matrix = words.fit_transform([part.texts[row] for row in fit])
+    ridge = Ridge(2.0, solver="sparse_cg", tol=1e-4).fit(matrix, target[fit])
     return ridge.predict(words.transform([part.texts[row] for row in test]))
 
 
 def paper(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarray:
     """The two steps: 0 for what the SVM calls no argument, else the SVR's prediction."""
     words = _paper_words()
-    known = words.fit_transform([part.texts[row] for row in fit])
-    asked = words.transform([part.texts[row] for row in test])
+    matrix = words.fit_transform([part.texts[row] for row in fit])
+    test_matrix = words.transform([part.texts[row] for row in test])
     argument = part.argument[fit]
-    out = LinearSVR(random_state=0).fit(known[argument], target[fit][argument]).predict(asked)
+    out = (
+        LinearSVR(random_state=0).fit(matrix[argument], target[fit][argument]).predict(test_matrix)
+    )
     if not argument.all():
-        out[~SVC().fit(known, argument).predict(asked)] = 0.0
+        out[~SVC().fit(matrix, argument).predict(test_matrix)] = 0.0
     return out
 
 
@@ -165,11 +167,13 @@ def reproduce(report: Report, webis: Arguments) -> None:
     every = words.fit_transform(webis.texts)
     f1 = cross_val_score(SVC(), every, webis.argument, cv=10, scoring="f1").mean()
     base = f1_score(webis.argument, np.ones(len(webis.argument)))
-    known = every[webis.argument]
+    argument_rows = every[webis.argument]
     target = webis.labels[webis.argument, 0]
     svr = LinearSVR(random_state=0)
-    r2 = cross_val_score(clone(svr), known, target, cv=10).mean()
-    mse = -cross_val_score(svr, known, target, cv=10, scoring="neg_mean_squared_error").mean()
+    r2 = cross_val_score(clone(svr), argument_rows, target, cv=10).mean()
+    mse = -cross_val_score(
+        svr, argument_rows, target, cv=10, scoring="neg_mean_squared_error"
+    ).mean()
     report.line(
         f"The paper's model, 10 folds, on {len(webis.texts)} of 1,610 texts "
         f"({int(webis.argument.sum())} of 1,271 arguments): SVM F1 {f1:.4f} (calling everything an "
@@ -307,14 +311,14 @@ def table(path: Path) -> list[dict[str, str]]:
 
 def chosen(report: Report) -> None:
     """Say how often each value was chosen over the folds of the packaged recipe."""
-    shown = []
+    parts = []
     for field in fields(Settings):
-        counted = Counter(getattr(one, field.name) for one in CHOSEN).most_common()
-        shown.append(f"{field.name} " + ", ".join(f"{value} ({n})" for value, n in counted))
+        counted = Counter(getattr(settings, field.name) for settings in CHOSEN).most_common()
+        parts.append(f"{field.name} " + ", ".join(f"{value} ({n})" for value, n in counted))
     report.line()
     report.line(
         f"Settings of the packaged recipe in the {len(CHOSEN)} trainings above, each chosen on "
-        f"what was trained on (times): {'; '.join(shown)}. Shipped: {shipped()}."
+        f"what was trained on (times): {'; '.join(parts)}. Shipped: {shipped()}."
     )
 
 

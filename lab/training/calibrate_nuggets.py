@@ -76,13 +76,13 @@ def key_points(part: str) -> list[tuple[Support, bool]]:
 
     texts = {row["arg_id"]: row for row in rows("arguments")}
     points = {row["key_point_id"]: row["key_point"] for row in rows("key_points")}
-    found = []
+    pairs = []
     for row in rows("labels"):
         text, name = texts[row["arg_id"]], f"{row['arg_id']}/{row['key_point_id']}"
         point = points[row["key_point_id"]]
         pair = Support(name, text["argument"], point, task="nugget", group=text["topic"])
-        found.append((pair, row["label"] == "1"))
-    return found
+        pairs.append((pair, row["label"] == "1"))
+    return pairs
 
 
 class CachedDetector:
@@ -91,28 +91,28 @@ class CachedDetector:
     def __init__(self, path: Path | None) -> None:
         self._path, self._detector = path, load_perspective_student()
         self.name = self._detector.name
-        self._known: dict[tuple[str, str], float] = {}
+        self._cache: dict[tuple[str, str], float] = {}
         if path is not None and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)
-                self._known[row["text"], row["statement"]] = row["probability"]
+                self._cache[row["text"], row["statement"]] = row["probability"]
 
     def judge(self, questions: Sequence[Support]) -> list[Answer]:
         """Answer each question, from the file if possible."""
         missing = {(q.text, q.statement): q for q in questions}
-        missing = {key: q for key, q in missing.items() if key not in self._known}
+        missing = {key: q for key, q in missing.items() if key not in self._cache}
         answers = self._detector.judge(list(missing.values()))
         lines = []
         for (text, statement), answer in zip(missing, answers, strict=True):
             assert isinstance(answer, Judged)
             assert answer.probability is not None
-            self._known[text, statement] = answer.probability
+            self._cache[text, statement] = answer.probability
             row = {"text": text, "statement": statement, "probability": answer.probability}
             lines.append(json.dumps(row) + "\n")
         if self._path is not None and lines:
             with self._path.open("a", encoding="utf-8") as stream:
                 stream.writelines(lines)
-        return [self._answer(self._known[q.text, q.statement]) for q in questions]
+        return [self._answer(self._cache[q.text, q.statement]) for q in questions]
 
     def _answer(self, probability: float) -> Judged:
         return Judged(probability >= 0.5, Provenance(self.name), probability=probability)
@@ -128,10 +128,10 @@ def seen(pairs: Pairs, detector: CachedDetector) -> Seen:
         places = order[start : start + 64]
         rows = judge.features([pairs[i][0] for i in places])
         features.update(zip(places, rows, strict=True))
-    kept = [i for i in range(len(pairs)) if not isinstance(features[i], str)]
-    x = np.array([[features[i][name] for name in NAMES] for i in kept])
-    y = np.array([pairs[i][1] for i in kept])
-    return x, y, np.array([pairs[i][0].group for i in kept])
+    usable = [i for i in range(len(pairs)) if not isinstance(features[i], str)]
+    x = np.array([[features[i][name] for name in NAMES] for i in usable])
+    y = np.array([pairs[i][1] for i in usable])
+    return x, y, np.array([pairs[i][0].group for i in usable])
 
 
 def unseen_key_points(part: str) -> Pairs:
@@ -219,10 +219,10 @@ def figures_of(task: Mapping[str, Any], rows: Seen) -> dict[str, float]:
     """Return measures with 95 % intervals; groups are drawn with replacement."""
     x, y, groups = rows
     p = probabilities(task, x)
-    said = p >= task["threshold"]
-    hits = said & y
+    predicted = p >= task["threshold"]
+    hits = predicted & y
     measures = {
-        "f1": (weighted_f1, said),
+        "f1": (weighted_f1, predicted),
         "auroc": (weighted_auroc, p),
         "ap": (weighted_average_precision, p),
         "ece": (weighted_ece, p),
@@ -231,7 +231,7 @@ def figures_of(task: Mapping[str, Any], rows: Seen) -> dict[str, float]:
         "pairs": len(y),
         "positive": int(y.sum()),
         "groups": len(set(groups)),
-        "precision": round(float(hits.sum() / said.sum()), 3),
+        "precision": round(float(hits.sum() / predicted.sum()), 3),
         "recall": round(float(hits.sum() / y.sum()), 3),
         **_encoder.with_intervals(measures, y, groups),
     }

@@ -61,10 +61,10 @@ def tests(report: Report, repeats: int) -> None:
                 places = np.arange(items) // group
                 for seed in range(repeats):
                     rng = np.random.default_rng([7, seed])
-                    for place, cheap in enumerate((dear - MARGIN, dear)):
+                    for column, cheap in enumerate((dear - MARGIN, dear)):
                         a, b = right(rng, items, (cheap, dear), group)
                         paired = paired_shares(a - b, places)
-                        enough[place] += paired.chance(-MARGIN) < 0.025
+                        enough[column] += paired.chance(-MARGIN) < 0.025
                         low, high = paired.interval()
                         tally.add(Measured(0.0, 1, 1, low, high), cheap - dear)
                 size = f"{items}" if group == 1 else f"{items} in groups of {group}"
@@ -108,17 +108,17 @@ def choice(
         rows = ({"id": f"{n}", "value": bool(y)} for n, y in enumerate(people))
         labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
         answers = {name: Path(folder) / name for name in both}
-        found = choose_judge(answers, labels, margin=MARGIN, baseline="dear", by="seconds",
+        result = choose_judge(answers, labels, margin=MARGIN, baseline="dear", by="seconds",
                              bootstrap=Bootstrap(0, seed))  # fmt: skip
-    if found.cascade is None or found.choice != found.cascade.name:
-        return str(found.choice), False, PRICES[str(found.choice)]
+    if result.cascade is None or result.choice != result.cascade.name:
+        return str(result.choice), False, PRICES[str(result.choice)]
     truth = (np.random.default_rng(11).random(MANY) < 0.4).astype(np.float64)
     first, then = (says(np.random.default_rng(n), truth, w) for n, w in enumerate(both.values()))
-    low, high = found.cascade.low, found.cascade.high
-    kept = (first <= (-1 if low is None else low)) | (first >= (2 if high is None else high))
-    accuracy = np.where(kept, (first > 0.5) == truth, (then > 0.5) == truth).mean()
+    low, high = result.cascade.low, result.cascade.high
+    confident = (first <= (-1 if low is None else low)) | (first >= (2 if high is None else high))
+    accuracy = np.where(confident, (first > 0.5) == truth, (then > 0.5) == truth).mean()
     dear = ((then > 0.5) == truth).mean()
-    return "cascade", bool(accuracy <= dear - MARGIN), PRICES["cheap"] + float(1 - kept.mean())
+    return "cascade", bool(accuracy <= dear - MARGIN), PRICES["cheap"] + float(1 - confident.mean())
 
 
 def write(folder: Path, name: str, probabilities: Floats) -> None:

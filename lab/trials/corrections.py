@@ -106,18 +106,18 @@ def covered(
     labelled, further = sizes
     rng = np.random.default_rng(5)
     bounds = UNIT if draw is means else None
-    held, wide, counted = np.zeros((3, len(NAMES)))
+    hits, wide, counted = np.zeros((3, len(NAMES)))
     for _ in range(repeats):
         people, judge = draw(rng, shape, link, labelled + further)
         parts = people[:labelled], judge[:labelled], judge[labelled:]
-        plain, found = prediction_powered(*parts), prediction_powered(*parts, bounds=bounds)
-        for place, one in enumerate((plain.corrected, found.corrected, found.people)):
-            if one.low is None or one.high is None:
+        plain, estimate = prediction_powered(*parts), prediction_powered(*parts, bounds=bounds)
+        for column, interval in enumerate((plain.corrected, estimate.corrected, estimate.people)):
+            if interval.low is None or interval.high is None:
                 continue  # Student's, of equal labels
-            held[place] += one.low <= truth <= one.high
-            wide[place] += one.high - one.low
-            counted[place] += 1
-    return list(zip((held / counted).tolist(), (wide / counted).tolist(), strict=True))
+            hits[column] += interval.low <= truth <= interval.high
+            wide[column] += interval.high - interval.low
+            counted[column] += 1
+    return list(zip((hits / counted).tolist(), (wide / counted).tolist(), strict=True))
 
 
 def table(report: Report, draw: Draw, repeats: int) -> None:
@@ -130,13 +130,13 @@ def table(report: Report, draw: Draw, repeats: int) -> None:
         truth = float(draw(np.random.default_rng(4), shape, 0.0, TRUTH)[0].mean())
         for link in LINKS:
             for sizes in SIZES:
-                found = covered(draw, shape, link, sizes, truth, repeats)[: len(names)]
-                least = np.minimum(least, [share for share, _ in found])
-                cells = (f"{share:.3f}, {width:.2f}" for share, width in found)
+                coverage = covered(draw, shape, link, sizes, truth, repeats)[: len(names)]
+                least = np.minimum(least, [share for share, _ in coverage])
+                cells = (f"{share:.3f}, {width:.2f}" for share, width in coverage)
                 report.row(name, f"{link}", f"{sizes[0]} of {sum(sizes)}", *cells)
     report.line()
-    shown = ", ".join(f"{name} {share:.3f}" for name, share in zip(names, least, strict=True))
-    report.line(f"Least share covered: {shown}.")
+    text = ", ".join(f"{name} {share:.3f}" for name, share in zip(names, least, strict=True))
+    report.line(f"Least share covered: {text}.")
 
 
 def main() -> None:

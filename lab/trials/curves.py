@@ -52,28 +52,30 @@ def items_of(
     rows: dict[str, list[dict[str, Any]]] = {"relevance": [], "support": [], "stance": []}
     pages = 0
     for collection in sets:
-        for asked in (one for one in collection.asked if one.part == part):
-            own = [d for d in collection.documents if collection.labels[d.id].page in asked.pages]
-            random.Random(f"0/{asked.question.id}").shuffle(own)
-            pages += bool(own)
-            for document in own[:each]:
-                shared = {"id": document.id, "group": asked.question.id, "label": True}
+        for item in (item for item in collection.questions if item.part == part):
+            documents = [
+                d for d in collection.documents if collection.labels[d.id].page in item.pages
+            ]
+            random.Random(f"0/{item.question.id}").shuffle(documents)
+            pages += bool(documents)
+            for document in documents[:each]:
+                shared = {"id": document.id, "group": item.question.id, "label": True}
                 rows["relevance"].append(
-                    {**shared, "question": asked.question.text, "document": document.text}
+                    {**shared, "question": item.question.text, "document": document.text}
                 )
                 point = collection.labels[document.id].point
                 rows["stance"].append(
-                    {**shared, "question": asked.question.text, "text": document.text,
+                    {**shared, "question": item.question.text, "text": document.text,
                      "stance": "pro" if len(rows["stance"]) % 2 else "con"}
                 )  # fmt: skip
                 del shared["label"]  # nobody said that the text bears out its title
                 rows["support"].append({**shared, "text": document.text, "statement": point})
-    found = {}
+    files = {}
     for task, some in rows.items():
-        found[task] = out / f"{part}-{task}.jsonl", pages
-        with atomic_text(found[task][0]) as stream:
+        files[task] = out / f"{part}-{task}.jsonl", pages
+        with atomic_text(files[task][0]) as stream:
             stream.writelines(json.dumps(row) + "\n" for row in some)
-    return found
+    return files
 
 
 def ran(
@@ -103,8 +105,8 @@ def ran(
         except SystemExit as ended:
             if ended.code not in (0, 3):
                 raise
-    found: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
-    return found
+    summary: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
+    return summary
 
 
 def show(report: Report, summary: dict[str, Any]) -> None:
@@ -134,8 +136,8 @@ def tried(
     """Run trials, and add their tables to the report."""
     os.environ.pop("PNYX_LLM", None)
     options.work.mkdir(parents=True, exist_ok=True)
-    known = collections(Path(os.environ["PNYX_DATA"]))
-    sets = [known["debatewise"], known["procon"]]
+    by_name = collections(Path(os.environ["PNYX_DATA"]))
+    sets = [by_name["debatewise"], by_name["procon"]]
     items = items_of(sets, options.part, options.each, options.work)
     report.line(f"Debatewise and ProCon, {options.part} pages: {items['support'][1]}, up to "
                 f"{options.each} arguments of each.")  # fmt: skip

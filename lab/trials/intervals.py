@@ -51,13 +51,13 @@ Drawn = tuple[Floats, Floats]
 
 def answered(rng: np.random.Generator, n: int, judge: str, group: int) -> Drawn:
     """Return labels and calibrated probabilities of yes; a group shares a third of the noise."""
-    apart, share = JUDGES[judge]
+    distance, share = JUDGES[judge]
     yes = (rng.random(n) < share).astype(np.float64)
     shared = np.repeat(rng.standard_normal(-(-n // group)), group)[:n]
     noise = rng.standard_normal(n) if group == 1 else (shared + 2**0.5 * rng.standard_normal(n))
     noise /= 1 if group == 1 else 3**0.5
-    signal = apart * yes + noise
-    log_odds = apart * signal - apart**2 / 2 + np.log(share / (1 - share))
+    signal = distance * yes + noise
+    log_odds = distance * signal - distance**2 / 2 + np.log(share / (1 - share))
     return yes, 1 / (1 + np.exp(-log_odds))
 
 
@@ -72,22 +72,22 @@ def rated(rng: np.random.Generator, n: int, judge: str, group: int) -> Drawn:
 def joined(task: str, drawn: Drawn, group: int) -> LabelledVerdicts:
     """Return them as `pnyx measure` reads them."""
     pairs = []
-    for n, (label, said) in enumerate(zip(*(x.tolist() for x in drawn), strict=True)):
+    for n, (label, score) in enumerate(zip(*(x.tolist() for x in drawn), strict=True)):
         name = f"t{n // group:04d}" if group > 1 else ""
         if task == "support":
-            verdict = Verdict(id=f"{n:05d}", value=said > 0.5, probability=said, line=n)
+            verdict = Verdict(id=f"{n:05d}", value=score > 0.5, probability=score, line=n)
             pairs.append(Pair(verdict, Gold(bool(label), group=name)))
         else:
-            verdict = Verdict(id=f"{n:05d}", value=said, dimension="overall", line=n)
+            verdict = Verdict(id=f"{n:05d}", value=score, dimension="overall", line=n)
             pairs.append(Pair(verdict, Gold(rating=label, group=name)))
     return LabelledVerdicts(task, "simulated", tuple(pairs))
 
 
 def truth(name: str, drawn: Drawn, task: str) -> float:
-    gold, said = drawn
+    gold, scores = drawn
     if task == "support" and MEASURES[name].inputs[task][1] == "value":
-        said = (said > 0.5).astype(np.float64)
-    value = MEASURES[name].value(gold, said)
+        scores = (scores > 0.5).astype(np.float64)
+    value = MEASURES[name].value(gold, scores)
     assert value is not None
     return value
 
@@ -96,22 +96,22 @@ class Tally:
     """How often an interval holds the truth, how wide it is, how often there is none."""
 
     def __init__(self) -> None:
-        self.held = self.given = self.none = 0
+        self.covered = self.counted = self.none = 0
         self.wide = 0.0
 
-    def add(self, one: Measured, true: float) -> None:
-        if one.low is None or one.high is None:
-            self.none += one.value is not None
+    def add(self, measured: Measured, true: float) -> None:
+        if measured.low is None or measured.high is None:
+            self.none += measured.value is not None
             return
-        self.given += 1
-        self.held += one.low - 1e-9 <= true <= one.high + 1e-9
-        self.wide += one.high - one.low
+        self.counted += 1
+        self.covered += measured.low - 1e-9 <= true <= measured.high + 1e-9
+        self.wide += measured.high - measured.low
 
     def __str__(self) -> str:
-        if not self.given:
+        if not self.counted:
             return "none"
         few = f", none {self.none}" if self.none else ""
-        return f"{self.held / self.given:.3f}, {self.wide / self.given:.2f}{few}"
+        return f"{self.covered / self.counted:.3f}, {self.wide / self.counted:.2f}{few}"
 
 
 def judges(report: Report, repeats: int, task: str) -> None:
@@ -128,10 +128,10 @@ def judges(report: Report, repeats: int, task: str) -> None:
             tallies = {name: Tally() for name in names}
             for repeat in range(repeats):
                 data = joined(task, make(rng, n, judge, group), group)
-                found = measure_agreement(data, bootstrap=Bootstrap(DRAWS, repeat)).measures
+                figures = measure_agreement(data, bootstrap=Bootstrap(DRAWS, repeat)).measures
                 for name, tally in tallies.items():
-                    if name in found:
-                        tally.add(found[name], true[name])
+                    if name in figures:
+                        tally.add(figures[name], true[name])
             size = f"{n}" if group == 1 else f"{n} in groups of {group}"
             report.row(judge, size, *map(str, tallies.values()))
 

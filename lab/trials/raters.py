@@ -69,9 +69,9 @@ def novices(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def cell(row: Mapping[str, Any]) -> str:
-    found = figure(row)
-    bounds = "" if found.low is None else f" [{number(found.low)}, {number(found.high)}]"
-    return f"{number(found.value)}{bounds}"
+    measured = figure(row)
+    bounds = "" if measured.low is None else f" [{number(measured.low)}, {number(measured.high)}]"
+    return f"{number(measured.value)}{bounds}"
 
 
 def main() -> None:
@@ -82,14 +82,14 @@ def main() -> None:
     report.head("assessors and a language model", *SHOWN, "pairs, topics")
     for name, least in (("grades 0 to 4", None), ("relevant from 2", 2)):
         files = [folder / "qrels.rag25.test.txt.gz", folder / "qrels.rag25.test-umbrela2.txt.gz"]
-        found = measure_raters(None, [list(qrels(path, least)) for path in files])
-        (row,) = (one.row() for one in found.compared)
+        agreement = measure_raters(None, [list(qrels(path, least)) for path in files])
+        (row,) = (table.row() for table in agreement.compared)
         items = row["per_dimension"][""]["accuracy"]["scored"]
-        report.row(name, *(cell(row["mean"][m]) for m in SHOWN), f"{items:,}, {found.clusters}")
+        report.row(name, *(cell(row["mean"][m]) for m in SHOWN), f"{items:,}, {agreement.clusters}")
     folder = data / "dagstuhl"
     people = [list(experts(folder / "dg_scores_4dims.csv")),
               list(novices(folder / "novice_annotations_long.csv"))]  # fmt: skip
-    for row in (one.row() for one in measure_raters(None, people).compared):
+    for row in (table.row() for table in measure_raters(None, people).compared):
         who = "novices" if row["kind"] == "raters" else "novices' mean and experts"
         report.head(f"{who}, {row['raters']} raters", *SHOWN, "arguments")
         for name, measures in row["per_dimension"].items():

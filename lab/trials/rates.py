@@ -69,12 +69,12 @@ def draw(rng: np.random.Generator, world: World, items: int) -> tuple[Floats, Fl
     """Return what people and the judge say of items, the groups one after another."""
     alike = [world.alike * np.repeat(rng.standard_normal(items // GROUP), GROUP) for _ in range(2)]
 
-    def said(share: float | Floats, by: Floats) -> Floats:
+    def answers_of(share: float | Floats, by: Floats) -> Floats:
         return rng.random(items) < 1 / (1 + np.exp(-(share + by)))
 
-    people = said(log_odds(world.yes), alike[0])
+    people = answers_of(log_odds(world.yes), alike[0])
     says = np.where(people, log_odds(world.sensitivity), -log_odds(world.specificity))
-    return people, said(says, alike[1])
+    return people, answers_of(says, alike[1])
 
 
 def labelled(rng: np.random.Generator, people: Floats, how: str, n: int) -> Floats:
@@ -118,9 +118,9 @@ def table(
                 joined = join(people, judge, labelled(rng, people, how, n), grouped=world.alike > 0)
                 rate = corrected_rate(joined, bootstrap=Bootstrap(200, seed))
                 for key in SHOWN:
-                    one = getattr(rate, key)
-                    tallies[key].add(one, true)
-                    off[key] += [] if one.value is None else [one.value - true]
+                    measured = getattr(rate, key)
+                    tallies[key].add(measured, true)
+                    off[key] += [] if measured.value is None else [measured.value - true]
             cells = (
                 f"{tallies[key]}, {np.mean(off[key]):+.3f}, undefined {repeats - len(off[key])}"
                 for key in SHOWN

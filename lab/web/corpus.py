@@ -28,8 +28,8 @@ def topics(data: Path) -> dict[str, str]:
 def arguments(data: Path, size: int = SIZE) -> Iterator[Argument]:
     """Yield the first arguments of the collection, each with its side on its debate's title."""
     named = topics(data)
-    for place, row in enumerate(_rows(data, _ARGUMENTS)):
-        if place == size:
+    for position, row in enumerate(_rows(data, _ARGUMENTS)):
+        if position == size:
             return
         text = row["premise"] if not row["conclusion"] else ""
         yield Argument(

@@ -72,19 +72,19 @@ def questions(data: Path, seed: int, *, joined: bool = False) -> Iterator[str]:
 
     `joined`: only the latter.
     """
-    held = {one.id for one in arguments(data)}
+    indexed = {argument.id for argument in arguments(data)}
     others = [
-        one.conclusion
-        for one in arguments(data, sys.maxsize)
-        if one.id not in held and len(one.conclusion.split()) >= 4
+        argument.conclusion
+        for argument in arguments(data, sys.maxsize)
+        if argument.id not in indexed and len(argument.conclusion.split()) >= 4
     ]
-    found = list(dict.fromkeys([*topics(data).values(), *others]))
-    random.Random(seed).shuffle(found)
+    sentences = list(dict.fromkeys([*topics(data).values(), *others]))
+    random.Random(seed).shuffle(sentences)
     if not joined:
-        yield from found
-    for apart in range(1, len(found)):
-        for place, one in enumerate(found):
-            yield f"{one} {found[(place + apart) % len(found)]}"
+        yield from sentences
+    for offset in range(1, len(sentences)):
+        for position, sentence in enumerate(sentences):
+            yield f"{sentence} {sentences[(position + offset) % len(sentences)]}"
 
 
 @contextlib.contextmanager
@@ -95,9 +95,9 @@ def started(command: list[str], stream: str) -> Iterator[str]:
         try:
             output = getattr(process, stream)
             for line in output:
-                if found := re.search(r"http://\S+?:\d+", line):
+                if match := re.search(r"http://\S+?:\d+", line):
                     threading.Thread(target=output.read, daemon=True).start()
-                    yield found[0]
+                    yield match[0]
                     return
             raise SystemExit(f"{command}: it never said its address")
         finally:
@@ -110,7 +110,11 @@ def wait_ready(address: str) -> None:
 
 
 async def load(
-    address: str, kinds: tuple[Kind, ...], asked: Iterator[str], users: int, seconds: float
+    address: str,
+    kinds: tuple[Kind, ...],
+    question_stream: Iterator[str],
+    users: int,
+    seconds: float,
 ) -> dict[str, Any]:
     """Let users ask for so long; return times by kind, and what went wrong."""
     times: dict[str, list[float]] = {kind.name: [] for kind in kinds}
@@ -122,10 +126,10 @@ async def load(
     async def user(number: int, client: httpx2.AsyncClient) -> None:
         draw = random.Random(number)
         while time.monotonic() < until:
-            (kind,) = draw.choices(kinds, [one.share for one in kinds])
+            (kind,) = draw.choices(kinds, [candidate.share for candidate in kinds])
             begun = time.perf_counter()
             try:
-                answer = await kind.ask(client, next(asked))
+                answer = await kind.ask(client, next(question_stream))
                 if answer.status_code != 200:
                     errors.append(f"{kind.name}: {answer.status_code} {answer.text[:200]}")
             except httpx2.HTTPError as error:
@@ -137,15 +141,15 @@ async def load(
     return {"times": times, "errors": errors, "seconds": time.monotonic() - started_at}
 
 
-def add_rows(report: Report, found: dict[str, Any]) -> None:
+def add_rows(report: Report, result: dict[str, Any]) -> None:
     """Add a row for each kind of request, and one for all where there are several."""
-    every = [one for times in found["times"].values() for one in times]
-    kinds = {name: times for name, times in found["times"].items() if times}
+    every = [duration for times in result["times"].values() for duration in times]
+    kinds = {name: times for name, times in result["times"].items() if times}
     for name, times in {**kinds, **({"all": every} if len(kinds) > 1 else {})}.items():
         p50, p95, p99 = np.percentile(np.array(times) * 1000, [50, 95, 99])
-        wrong = [line for line in found["errors"] if name == "all" or line.startswith(name)]
-        pace = f"{len(times) / found['seconds']:.1f}"
-        figures = (f"{one:,.0f}" for one in (p50, p95, p99))
+        wrong = [line for line in result["errors"] if name == "all" or line.startswith(name)]
+        pace = f"{len(times) / result['seconds']:.1f}"
+        figures = (f"{value:,.0f}" for value in (p50, p95, p99))
         report.row(name, f"{len(times):,}", pace, *figures, len(wrong))
 
 
@@ -167,7 +171,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     every = questions(Path(os.environ["PNYX_DATA"]), options.seed)
-    asked = itertools.chain([next(every)], every)  # read now, not while users wait
+    question_stream = itertools.chain([next(every)], every)  # read now, not while users wait
     errors: list[str] = []
     report = Report("web load")
     report.line(", ".join(f"{name} {_version(name)}" for name in NAMES) + ".")
@@ -177,15 +181,15 @@ def main() -> int:
         address: str, kinds: tuple[Kind, ...], seconds: float, alone: bool = False
     ) -> dict[str, Any]:
         # What is compared is asked the same, in the same order: two questions in one.
-        own = asked
+        stream = question_stream
         if alone:
-            own = questions(Path(os.environ["PNYX_DATA"]), options.seed, joined=True)
-            own = itertools.chain([next(own)], own)
-        found = asyncio.run(load(address, kinds, own, options.users, seconds))
-        errors.extend(found["errors"])
-        for name, times in found["times"].items():
+            stream = questions(Path(os.environ["PNYX_DATA"]), options.seed, joined=True)
+            stream = itertools.chain([next(stream)], stream)
+        result = asyncio.run(load(address, kinds, stream, options.users, seconds))
+        errors.extend(result["errors"])
+        for name, times in result["times"].items():
             print(f"{len(times):,} of {name}", file=sys.stderr)
-        return found
+        return result
 
     half = options.seconds / 2
     command = [sys.executable, "-m", "pnyx", "serve", options.index, "--port", "0"]
@@ -208,8 +212,8 @@ def main() -> int:
     report.line()
     report.line(f"Searches alone, {half:g} s each:")
     report.head(*COLUMNS)
-    for found in (hybrid, words, bare):
-        add_rows(report, found)
+    for result in (hybrid, words, bare):
+        add_rows(report, result)
     report.write(options.write)
     print("\n".join(errors[:5]), file=sys.stderr)
     return 1 if errors else 0

@@ -25,17 +25,17 @@ from starlette.routing import Route
 def build() -> Starlette:
     stemmer = Stemmer.Stemmer("english")
     documents = list(arguments(Path(os.environ["PNYX_DATA"])))
-    texts = [f"{one.title} {one.text}" for one in documents]
+    texts = [f"{argument.title} {argument.text}" for argument in documents]
     ranker = bm25s.BM25()
     tokens = bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
     ranker.index(tokens, show_progress=False)
 
     def search(request: Request) -> JSONResponse:
-        asked = bm25s.tokenize(
+        query = bm25s.tokenize(
             request.query_params["q"], stopwords="en", stemmer=stemmer, show_progress=False
         )
         k = int(request.query_params.get("k", 10))
-        numbers, scores = ranker.retrieve(asked, k=k, show_progress=False)
+        numbers, scores = ranker.retrieve(query, k=k, show_progress=False)
         hits = [
             {
                 "id": documents[number].id,
