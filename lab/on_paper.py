@@ -55,7 +55,7 @@ def line(points: dict[int, float], at: int) -> float:
 
 def measured(name: str, unit: str) -> dict[int, float]:
     """Return a row of the table in docs/lab/scaling.md: size -> the last number before a unit."""
-    page = (HERE.parent / "docs" / "scaling.md").read_text(encoding="utf-8")
+    page = (HERE.parent / "docs" / "lab" / "scaling.md").read_text(encoding="utf-8")
     rows = [row.split("|")[1:-1] for row in page.splitlines() if row.startswith("|")]
     sizes = next(row[1:] for row in rows if row[1:] and row[1].strip() == "10,000")
     cells = next(row[1:] for row in rows if row[0].strip().startswith(name))

@@ -33,9 +33,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from cached_judge import CachedJudge
 from one_sided import measure
 from pages import Collection, DebateQuestion, collections, indexed, reworded
-from remembered import CachedJudge
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -297,8 +297,10 @@ def main() -> None:
     reworded_items = _of_part(by_name, options.part)
     if options.questions:
         rng = np.random.default_rng(0)
-        items, reworded_items = ([every[i] for i in rng.permutation(len(every))[: options.questions]]
-                      for every in (items, reworded_items))  # fmt: skip
+        items, reworded_items = (
+            [every[i] for i in rng.permutation(len(every))[: options.questions]]
+            for every in (items, reworded_items)
+        )
     bench = Bench(options.work, embedder_from(), CachedJudge(default_judge(None)), options.writer)
     names = ["default"] if options.llm else options.variant
     tables = {name: bench.rows(name, items) for name in names}
@@ -316,9 +318,9 @@ def main() -> None:
         report.row(name, *cells(intervals(rows)))
     if options.llm:
         report.row("difference", *cells(differences(rows, first), "+"))
-        shares_weight = [row["weighed"]["weight"] > 0 for row in rows if row["weighed"] is not None]
+        heeded = [row["weighed"]["weight"] > 0 for row in rows if row["weighed"] is not None]
         report.line(
-            f"\nThe model had a say in the sides of {sum(shares_weight)} of {len(shares_weight)} questions."
+            f"\nThe model had a say in the sides of {sum(heeded)} of {len(heeded)} questions."
         )
     sets = {name: [i for i, (c, _) in enumerate(items) if c.name == name]
             for name in dict.fromkeys(c.name for c, _ in items)}  # fmt: skip

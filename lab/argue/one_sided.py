@@ -78,11 +78,13 @@ def reduced(
 
 
 def counted(items: Sequence[OneSided], rows: Sequence[dict[str, Any]]) -> list[int]:
-    """Return for how many questions the lacking side is argued, or at all cited; so the other."""
+    """Return for how many questions each side is argued, or at least cited: the missing one first."""
+    pairs = list(zip(items, rows, strict=True))
     return [
-        sum(bool(row[how][NAMES[sign * item.missing]]) for item, row in zip(items, rows, strict=True))
-        for sign in (1, -1) for how in ("argued", "cited")
-    ]  # fmt: skip
+        sum(bool(row[how][NAMES[sign * item.missing]]) for item, row in pairs)
+        for sign in (1, -1)
+        for how in ("argued", "cited")
+    ]
 
 
 def measure(by_name: dict[str, Collection], part: str, bench: Any, report: Any) -> None:

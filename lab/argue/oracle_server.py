@@ -272,8 +272,11 @@ def knows_folders(folders: Iterable[Folder]) -> dict[str, KnownQuestion]:
             claim = folder.propositions[question.proposition]
             claims = (claim, f"It is wrong to say: {claim}")
             yes, no = claims if question.polarity == "+" else claims[::-1]
-            others = [other.text for other in folder.questions
-                      if other.proposition == question.proposition and other != question]  # fmt: skip
+            others = [
+                other.text
+                for other in folder.questions
+                if other.proposition == question.proposition and other != question
+            ]
             knowledge[question.text] = KnownQuestion(yes, no, (claim, *others)[:3], side, argued)
     return knowledge
 

@@ -23,11 +23,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
 
+from cached_judge import CachedJudge
 from common import Report, arguments
 from effectiveness_sets import Collection, debates, sigir, webis
 from effectiveness_systems import prepare
 from halves import DEVELOPMENT, TEST, halves
-from remembered import CachedJudge
 
 from pnyx.cases.argument import argue
 from pnyx.cases.case import Writer

@@ -330,9 +330,9 @@ def develop(rows: list[Pair], options: Any) -> None:
         for row, chances in sorted(zip(rows, p, strict=True), key=lambda pair: -pair[1].max()):
             way = at_least(options.least, options.least_way)(row, chances)
             if way != row.truth and (way or row.question.kind != "other"):
-                print(
-                    f"{chances[0]:.2f} {chances[1]:.2f} {row.truth:2} {row.question.text} | {row.title}"
-                )
+                p_same, p_opposite = chances
+                texts = f"{row.question.text} | {row.title}"
+                print(f"{p_same:.2f} {p_opposite:.2f} {row.truth:2} {texts}")
     if options.write:
         write(matter, fit_way(rows), fit_way(few), options)
 

@@ -106,8 +106,9 @@ def main() -> None:
         source = data / "berds" / f"{stem}_query_exp.dev.jsonl"
         questions = take(source, options.work / f"{stem}.jsonl", options.most)
         out = options.work / f"bench-{stem}"
-        pnyx("compare", "retrievers", "--index", index, "--perspectives", questions, "--expand", questions,
-             "--sides", "order", "--leaning", "--out", out)  # fmt: skip
+        files = ("--perspectives", questions, "--expand", questions)
+        how = ("--sides", "order", "--leaning", "--out", out)
+        pnyx("compare", "retrievers", "--index", index, *files, *how)
         row = json.loads((out / "measures.json").read_text(encoding="utf-8"))
         if name == next(iter(SETS)):
             report.line(f"Judge: {row['judge']}.")

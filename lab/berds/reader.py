@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from eight_bits import multiply_in_eight_bits
+from four_bits import BLOCK
 from mpnet import END, HEADS, WIDTH, Mpnet, heads_of
-from rounding import BLOCK
 from torch import nn
 
 from pnyx.core.native import load_onnxruntime

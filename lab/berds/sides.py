@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from debates import Debates, parts_of, tidy
-from shipped import open_detector
+from detector_figures import open_detector
 
 from pnyx.judging.passages import pieces_of
 from pnyx.judging.questions import Support

@@ -1,6 +1,6 @@
 """A first stage for the clear cases of ChatReportRetrieve: the lexical student before a strong one.
 
-    python lab/diras/teaching.py --out TEACHING
+    python lab/diras/teacher_labels.py --out TEACHING
     PNYX_DATA=DATA python lab/diras/cascade.py STRONG --teaching TEACHING
     ... --write docs/lab/cascade.md   # renews its section
 
@@ -202,8 +202,8 @@ def taught(teaching: Path, out: Path) -> tuple[Labelled, str]:
     examples = [example_of(p) for p in labelled if p.group in names and p.value is not None]
     answers = open_student(out).judge([example.question for example in examples])
     note = (
-        f"The lexical student learned from {student.counts['trained_on']} pairs in {seconds:.0f} s; "
-        f"held out were {len(examples)} of {len(names)} questions."
+        f"The lexical student learned from {student.counts['trained_on']} pairs in {seconds:.0f} "
+        f"s; {len(examples)} pairs of {len(names)} questions were held out."
     )
     fields = (
         [a.probability for a in answers],
@@ -246,7 +246,7 @@ def _opener(folder: str) -> Opener:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("strong", metavar="STRONG")
-    parser.add_argument("--teaching", type=Path, required=True, help="folder of teaching.py")
+    parser.add_argument("--teaching", type=Path, required=True, help="folder of teacher_labels.py")
     parser.add_argument("--error", type=float, action="append", help="instead of the usual ones")
     parser.add_argument("--data", type=Path, default=os.environ.get("PNYX_DATA", "../shared/data"))
     options = parser.parse_args()

@@ -100,9 +100,9 @@ class Connection(asyncio.Protocol):
                 return
             method, path, _ = self.buffer[:end].split(b" ", 2)
             self.buffer = self.buffer[end + 4 + size :]
-            self.asked(method, path, size)
+            self.handle(method, path, size)
 
-    def asked(self, method: bytes, path: bytes, size: int) -> None:
+    def handle(self, method: bytes, path: bytes, size: int) -> None:
         state = self.state
         if method == b"GET":
             models = {"object": "list", "data": [{"id": "test", "object": "model"}]}

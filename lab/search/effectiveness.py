@@ -184,9 +184,9 @@ def verdict(
 
 
 def _shown(comparison: Comparison) -> str:
-    against = comparison.against
+    against, test = comparison.against, comparison.test
     return (
-        f"{comparison.test.difference:+.3f} {_bounds(comparison, 1.0, '+')}, p {_p(comparison.test.p)}, Holm "
+        f"{test.difference:+.3f} {_bounds(comparison, 1.0, '+')}, p {_p(test.p)}, Holm "
         f"{_p(comparison.p_holm)}; a loss of {MARGIN:g} rejected with p "
         f"{_p(against.p_not_lower)}, Holm {_p(against.p_not_lower_holm)}: "
         f"**{WORDS[comparison.conclusion]}**"

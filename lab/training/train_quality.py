@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from quality_training import (
+from quality_recipes import (
     PENALTIES,
     SURFACE_SCALE,
     RatedTexts,

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from quality_training import left_out, ridge_inputs
+from quality_recipes import left_out, ridge_inputs
 from train_quality import (
     PENALTIES,
     Arguments,

@@ -151,9 +151,9 @@ def main() -> None:
     for weights in fitted.values():
         weights["card"] = (
             f"of what it calls relevant {weights['right_of_yes']:.2f} is about the question, and "
-            f"{weights['right_of_sure']:.2f} of what it gives .5 or more, on {weights['questions']} "
-            f"questions on {weights['debates']} debates that it was not fitted on in turn; "
-            f"AUROC {weights['auroc']:.2f}"
+            f"{weights['right_of_sure']:.2f} of what it gives .5 or more, on "
+            f"{weights['questions']} questions on {weights['debates']} debates that it was not "
+            f"fitted on in turn; AUROC {weights['auroc']:.2f}"
         )
     text = json.dumps(fitted, indent=1)
     options.out.write_text(text + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 """The default judge of relevance, and students, on arguments.
 
-    PNYX_DATA=DATA python lab/diras/elsewhere.py [STUDENT ...]
+    PNYX_DATA=DATA python lab/diras/argument_sets.py [STUDENT ...]
     ... --write docs/lab/relevance-students.md   # renews its section
 
 No student was trained or chosen on these sets. The judge's curve for questions without a definition

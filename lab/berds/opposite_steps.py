@@ -10,9 +10,9 @@ from functools import partial
 
 import torch
 from debates import Passage, Topic
-from feeding import Step
 from reader import NEITHER, OPPOSES, SUPPORTS, Words, pack
-from siding import SHARES
+from relevance_steps import Step
+from side_steps import SHARES
 from wordings import Pair, patterns, written, written_pair
 
 _WRITTEN = 0.6

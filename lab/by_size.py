@@ -1,7 +1,7 @@
 """Measure what one machine can do by size: index, search and serve by words; measure verdicts.
 
-    python lab/scaling.py --write docs/lab/scaling.md        # 1,000,000: about 30 minutes
-    python lab/scaling.py --sizes 1000                   # a short test run
+    python lab/by_size.py --write docs/lab/scaling.md        # 1,000,000: about 30 minutes
+    python lab/by_size.py --sizes 1000                   # a short test run
 
 Documents are those of `search/corpus.py`: words from a shifted Zipf law, on average 197 per
 document. Each command runs in its own process with an empty store.

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from debates import Passage, Topic
-from feeding import Step
 from reader import OPPOSES, SUPPORTS, Words, pack
+from relevance_steps import Step
 
 SHARES = {
     "idebate": 0.38,

@@ -1,6 +1,6 @@
 """What embedding costs and what it is worth: fewer tokens, batches, threads, static vectors.
 
-    PNYX_DATA=DATA python lab/search/embedding.py --work FOLDER --tokens 192,128
+    PNYX_DATA=DATA python lab/search/embedding_cost.py --work FOLDER --tokens 192,128
     ... --static WORDLLAMA     # the unpacked wheel of wordllama: its weights, without its code
 
 FOLDER is that of `effectiveness.py`, which keeps the indexes; other vectors go into copies of them.

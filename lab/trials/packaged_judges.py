@@ -1,6 +1,6 @@
 """How the packaged judges stand the trials of `pnyx audit run`, on real debates.
 
-    PNYX_DATA=DATA python lab/trials/curves.py --work FOLDER
+    PNYX_DATA=DATA python lab/trials/packaged_judges.py --work FOLDER
     ... --write docs/lab/trials.md   # renews its section
 
 An item of relevance is a page's question with one of its arguments, which is relevant; an item of

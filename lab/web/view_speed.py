@@ -1,6 +1,6 @@
 """How fast `pnyx view` is: results of many runs are made, read, and each kind of page asked for.
 
-    python lab/web/viewing.py --write docs/lab/viewing.md
+    python lab/web/view_speed.py --write docs/lab/viewing.md
 
 It prints the seconds to build the catalogue and to open it again, its peak memory and size, and for
 each kind of page, over HTTP on this machine, the median and the slowest of the answers' times.

@@ -1,6 +1,6 @@
 """Which topics are offered where a question matches none: is the right one among them?
 
-    PNYX_DATA=DATA python lab/argue/near.py --work FOLDER [--part development]
+    PNYX_DATA=DATA python lab/argue/offered_topics.py --work FOLDER [--part development]
     ... --write docs/lab/argue.md
 
 Questions in people's own words, and the passages that `argue` reads of each with the title of their

@@ -1,6 +1,6 @@
 """The labelled pairs that students learn from: GPT-4's verdicts that DIRAS released.
 
-    python lab/diras/teaching.py --data ../shared/data --out teaching [--chat]
+    python lab/diras/teacher_labels.py --data ../shared/data --out teaching [--chat]
 
 Writes `qa.jsonl` (questions of ASQA, QAMPARI and RAG-Bench), `climretrieve.jsonl` (corporate
 climate reports; all of its pairs are relevant, so each passage is also paired with other questions,

@@ -1,7 +1,7 @@
 """Trains a network on debates, and one of fewer layers that also learns from it.
 
-Each step takes passages with statements of known relation (`feeding`) and passages with pairs of
-opposite statements (`opposites`, twice as often as `siding`). Worker processes draw them. A
+Each step takes passages with statements of known relation (`relevance_steps`) and passages with pairs of
+opposite statements (`opposite_steps`, twice as often as `side_steps`). Worker processes draw them. A
 training lasts so many seconds, not steps.
 """
 
@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from feeding import Step
-from learning import loss_of
+from four_bits import keep_rounded, round_weights
 from reader import OPPOSES, SUPPORTS, Reader, quick_products
-from rounding import keep_rounded, round_weights
+from reader_loss import loss_of
+from relevance_steps import Step
 from torch import nn
 from torch.nn.utils import parametrize
 

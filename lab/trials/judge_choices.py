@@ -1,6 +1,6 @@
 """Does `pnyx check` of several results choose well? Judges by simulation, with known accuracy.
 
-    python lab/trials/choosing.py [--repeats 4000]
+    python lab/trials/judge_choices.py [--repeats 4000]
     ... --write docs/lab/choosing-judges.md   # renews its section
 
 A dear judge and a cheap one answer the same labelled items, which stand alone or in groups of five

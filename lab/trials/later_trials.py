@@ -1,6 +1,6 @@
-"""How the packaged judges stand the trials that came later, on the same debates as in `curves`.
+"""How the packaged judges stand the trials that came later, on the same debates as in `packaged_judges`.
 
-    PNYX_DATA=DATA python lab/trials/more.py --work FOLDER
+    PNYX_DATA=DATA python lab/trials/later_trials.py --work FOLDER
     ... --write docs/lab/trials.md   # renews its section
 
 An item of stance is an argument with either side of its page's question in turn.
@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report
-from curves import chosen, tried
+from packaged_judges import chosen, tried
 
 LIMITS = dict.fromkeys(("repeat", "self", "format", "asker", "stance"), 60)
 RUNS = (

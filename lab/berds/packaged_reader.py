@@ -1,6 +1,6 @@
 """Reads the packaged detector back into torch: a training goes on from the weights that ship.
 
-    python lab/berds/unpacking.py --folder FOLDER
+    python lab/berds/packaged_reader.py --folder FOLDER
 
 writes the graph of a detector anew, as `reader.export` has it now; its weights stay, bit for bit.
 """

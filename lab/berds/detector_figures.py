@@ -1,6 +1,6 @@
 """Figures of the packaged detector of perspectives, compared with the untrained similarity.
 
-    PNYX_DATA=DATA python lab/berds/shipped.py [--folder FOLDER]
+    PNYX_DATA=DATA python lab/berds/detector_figures.py [--folder FOLDER]
     ... --write docs/lab/perspective-detector.md   # renews its section
 
 Curve and threshold of both are fitted on Debatewise pages not used in training; figures are on
@@ -94,8 +94,10 @@ def main() -> None:
     held_out = detection.held_out(DATA)
     measured = measure(judge, held_out)
     report.line()
-    report.line(f"Detector: {judge.name}, {measured.pace:.0f} pairs a second on BERDS, all statements "
-                "about a passage asked at once.")  # fmt: skip
+    report.line(
+        f"Detector: {judge.name}, {measured.pace:.0f} pairs a second on BERDS, all statements about "
+        "a passage asked at once."
+    )
     for name, pairs in held_out.sets.items():
         report.line(f"- {name}: {len(pairs)} pairs, {sum(p.label for p in pairs)} in support, "
                     f"{len({p.group for p in pairs})} questions or pages")  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import torch
-from feeding import NOT, Step
 from reader import NEITHER, OPPOSES, SUPPORTS
+from relevance_steps import NOT, Step
 
 _CLASSES = 0.5
 """Weight of the three classes beside the order of opposite statements."""
