@@ -1,4 +1,4 @@
-"""A judge asked once about each question, for benchmarks that ask much the same again."""
+"""A judge that caches answers, for benchmarks that repeat most questions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["CachedJudge"]
 
 
 class CachedJudge:
-    """A judge that answers a question it was asked before at once: variants ask much the same."""
+    """A judge that answers repeated questions from memory."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -20,7 +20,7 @@ class CachedJudge:
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Ask the judge only what is new."""
+        """Ask the judge only new questions."""
         keys = [self._key(question) for question in questions]
         new = {
             key: question

@@ -1,22 +1,27 @@
-"""The main job on real debates, every label hidden: is what is argued on the question, and right?
+"""The main job on real debates without labels: are the cited passages relevant, and on which side?
 
     PNYX_DATA=DATA python lab/argue/debates.py --work FOLDER [--variant NAME ...]
-    ... --part development          # what choices are made on; test pages are the default
-    ... --llm gguf:MODEL.gguf --questions 20   # beside the default on the same questions
-    ... --one-sided            # collections that hold one side alone
+    ... --part development          # the pages used for choices; the default is the test pages
+    ... --llm gguf:MODEL.gguf --questions 20   # compared with the default on the same questions
+    ... --one-sided            # collections that contain only one side
     ... --write docs/lab/argue.md
 
-FOLDER keeps the indexes and what each question gave, so that an interrupted run goes on; remove
-FOLDER/cases after a change of the code. Figures: share of cited passages that are about the
-question (its page, pages of the same question), and how many of the passages there are on it are
-cited; of these on the right side; questions for which both sides are cited, where the corpus holds
-both, and rightly (each side cites a passage of its own); for which both are argued, or one is,
-without a warning that the documents may not argue that side; sides that the corpus holds and
-nothing is cited for; passages and different points a question; seconds a question after the index
-is open, and CPU seconds of this process, which other work on the machine hardly changes. Variants
-after the first take verdicts that were given before: only the first one's seconds are those of a
-question. A model's replies are kept in FOLDER/replies.sqlite; by default sentences are quoted, too,
-so that the rows differ in who tells relevance and sides alone (`--writer llm`).
+FOLDER stores the indexes and the result of each question, so an interrupted run can be resumed.
+Remove FOLDER/cases after a change of the code. Figures:
+
+- the share of cited passages that are about the question (on its page or a page of the same
+  question), the share of all such passages that are cited, and the share of them on the right side;
+- questions for which both sides are cited, of those where the corpus contains both; and questions
+  for which both are cited correctly (each side cites at least one passage that argues it);
+- questions for which both sides, or one, are argued without a warning that the documents may not
+  argue that side; sides that the corpus contains but for which nothing is cited;
+- passages and distinct points per question;
+- seconds per question after the index is open, and CPU seconds of this process, which depend little
+  on other work on the machine.
+
+Variants after the first reuse earlier verdicts, so only the seconds of the first are realistic. The
+replies of a model are stored in FOLDER/replies.sqlite. By default sentences are quoted with a model,
+too, so that rows differ only in who decides relevance and sides; `--writer llm` changes that.
 """
 
 from __future__ import annotations
@@ -64,7 +69,7 @@ SIDES = {"pro": 1, "con": -1}
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to do the job: the default, or the default without one of its parts."""
+    """The default configuration, or the default without one of its parts."""
 
     scoring: Scoring = Scoring("hybrid")  # noqa: RUF009 - frozen
     plan: Plan = Plan()  # noqa: RUF009 - frozen
@@ -85,7 +90,7 @@ Row = dict[str, Any]
 def outcome(
     collection: Collection, item: DebateQuestion, case: Case, spent: tuple[float, float]
 ) -> Row:
-    """Return what one question gave: for each citation of a side 1 right, -1 wrong, 0 off."""
+    """Return the result of one question; each citation is 1 (right side), -1 (wrong) or 0 (off topic)."""
     cited = {
         side.side: sorted({c.doc_id for s in side.response.sentences for c in s.citations})
         for side in case.sides
@@ -127,7 +132,7 @@ def _chance(answer: Answer) -> float | None:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where questions are asked, and by whom."""
+    """The folder of the indexes, and the models that answer the questions."""
 
     work: Path
     embedder: Embedder
@@ -141,7 +146,7 @@ class Bench:
         model: StoredModel | None = None,
         variant: str = "",
     ) -> list[Row]:
-        """Ask all questions in one way (`variant`, or of that name); known answers are read."""
+        """Ask all questions with `variant` (default: `name`); stored answers are not asked again."""
         file = self.work / "cases" / f"{re.sub(r'[^A-Za-z0-9.@]+', '-', name)}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
         done: dict[str, Row] = {}
@@ -180,7 +185,7 @@ class Bench:
 
 
 def figures(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the figures of some questions; shares are of all their citations together."""
+    """Return the figures of some questions; shares are over all their citations together."""
     cited = [r for row in rows for signs in row["right"].values() for r in signs]
     on = [r for r in cited if r]
     two_sided = [row for row in rows if row["both"]]
@@ -217,7 +222,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
-    """Return value, low and high of each figure; questions are drawn anew."""
+    """Return value, low and high of each figure, by resampling debates."""
     drawn = _drawn(rows)
     return {name: (value, *_between([draw[name] for draw in drawn]))
             for name, value in figures(rows).items()}  # fmt: skip
@@ -231,15 +236,15 @@ def cells(values: Mapping[str, tuple[float, float, float]], sign: str = "") -> l
 
 
 def differences(rows: Sequence[Row], base: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
-    """Return by how much each figure is above that of `base` on the same questions."""
-    pairs = list(zip(_drawn(rows), _drawn(base), strict=True))  # the same questions are drawn
+    """Return the difference of each figure from that of `base` on the same questions."""
+    pairs = list(zip(_drawn(rows), _drawn(base), strict=True))  # both draw the same questions
     shares, other = figures(rows), figures(base)
     return {name: (shares[name] - other[name], *_between([a[name] - b[name] for a, b in pairs]))
             for name in shares}  # fmt: skip
 
 
 def _drawn(rows: Sequence[Row]) -> list[dict[str, float]]:
-    """Return the figures of draws of debates, each with all that is asked on it."""
+    """Return the figures of samples of debates; each debate is drawn with all its questions."""
     debates: dict[str, list[Row]] = {}
     for row in rows:
         debates.setdefault(re.sub(r" [+-]$", "", row["question"]), []).append(row)
@@ -280,7 +285,7 @@ def main() -> None:
     parser.add_argument("--variant", nargs="*", default=list(VARIANTS))
     parser.add_argument("--llm", metavar="SPEC")
     parser.add_argument("--writer", choices=("extractive", "llm"), default="extractive")
-    parser.add_argument("--questions", type=int, help="so many, and in own words, by chance")
+    parser.add_argument("--questions", type=int, help="at most N of each kind, drawn at random")
     parser.add_argument("--one-sided", action="store_true", help="see one_sided.py")
     options = parser.parse_args()
     report = Report("argue")

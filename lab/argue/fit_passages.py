@@ -1,12 +1,13 @@
-"""Fit how likely a passage argues a side of a question (`pnyx.cases.passage_sides`).
+"""Fit the probability that a passage argues a side of a question (`pnyx.cases.passage_sides`).
 
     PNYX_DATA=DATA python lab/argue/fit_passages.py --work FOLDER [--out FILE]
 
-Material: the first 30 passages for each question of the development folders, and of the development
-debates by their titles and in people's own words; both kinds of collection count alike. How likely
-a side is in the documents at all is fitted on the same rankings, with each side taken away in turn.
-FOLDER keeps indexes and what the network says of each passage. Prints figures by folders and
-debates left out in turn, also for least probabilities to choose from, then writes the weights.
+The data are the first 30 passages for each question of the development folders, and of the
+development debates asked by their titles and in people's own words. Both kinds of collection have
+the same total weight. The probability that the documents contain a side at all is fitted on the
+same rankings, with each side removed in turn. FOLDER stores the indexes and the network's output
+for each passage. Prints cross-validated figures (folders and debates left out in turn), also for
+several minimum probabilities, and writes the weights.
 """
 
 from __future__ import annotations
@@ -53,14 +54,14 @@ CARD = (
     "development debates of lab/argue (docs/lab/argue-folders.md)"
 )
 RIDGE = 1e-3
-"""Penalty of the squared weights, on standardised inputs."""
+"""Penalty on the squared weights, with standardised inputs."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The passages of a question, what the network says of them, and whether they argue."""
+    """The passages of a question, the network's output for them, and which side each argues."""
 
     kind: str  # folders, titles or own words
     group: str  # folder or debate
@@ -83,7 +84,7 @@ class Ranking:
 
 
 def folder_stance(document: Evidence, folder: Folder, question: object) -> str:
-    """Return what a passage of a folder argues, by its labelled paragraphs."""
+    """Return the side that a passage of a folder argues, from its labelled paragraphs."""
     blocks = source_of(document.id, folder)
     read = (paragraph_of(sentence, blocks) for sentence in split_sentences(document.text))
     stances = {block.stance(question) for block in read if block is not None}  # type: ignore[arg-type]
@@ -110,7 +111,7 @@ def of_folders(work: Path) -> Iterator[Ranking]:
 
 
 def of_debates(work: Path) -> Iterator[Ranking]:
-    """Yield the rankings of the development debates, by titles and in own words."""
+    """Yield the rankings of the development debates, asked by titles and in people's own words."""
     by_name, embedder = collections(DATA), embedder_from()
     titles = [("titles", c, item) for c in by_name.values() for item in c.questions]
     reworded(by_name)
@@ -136,13 +137,13 @@ def ranking(
     documents: Sequence[Evidence],
     stances: NDArray[np.str_],
 ) -> Ranking:
-    """Return a ranking, read by the packaged network."""
+    """Return a ranking with the output of the packaged network."""
     classes, cosines = PassageSides(searcher.engine, searcher.embedder).read(question, documents)
     return Ranking(kind, group, question.id, classes, cosines, stances)
 
 
 def store(rankings: Sequence[Ranking], folder: Path) -> None:
-    """Write rankings, a file each."""
+    """Write each ranking into a file."""
     part = folder.with_suffix(".part")
     part.mkdir(exist_ok=True)
     for number, ranking in enumerate(rankings):
@@ -151,7 +152,7 @@ def store(rankings: Sequence[Ranking], folder: Path) -> None:
 
 
 def stored_rankings(folder: Path) -> list[Ranking]:
-    """Return what `store` wrote."""
+    """Return the rankings that `store` wrote."""
     return [
         Ranking(**{name: value if value.ndim else str(value) for name, value in stored.items()})
         for path in sorted(folder.glob("*.npz"))
@@ -163,7 +164,7 @@ def stored_rankings(folder: Path) -> list[Ranking]:
 
 
 def fitted(rankings: Sequence[Ranking]) -> tuple[Floats, float]:
-    """Return weights and bias of the multinomial regression; each kind of collection weighs 1."""
+    """Return weights and bias of the multinomial regression; each kind of collection has weight 1."""
     kinds = [ranking.kind == "folders" for ranking in rankings]
     share = {kind: 1.0 / max(1, kinds.count(kind)) for kind in (True, False)}
     x = np.concatenate([ranking.inputs() for ranking in rankings])
@@ -201,7 +202,7 @@ def fitted(rankings: Sequence[Ranking]) -> tuple[Floats, float]:
 
 
 def side_rows(rankings: Sequence[Ranking], by: tuple[Floats, float]) -> tuple[Floats, Floats]:
-    """Return inputs and labels of sides: those that are there, and each one taken away."""
+    """Return inputs and labels of sides: present ones, and the same after the side is removed."""
     rows, labels = [], []
     for ranking in rankings:
         for column, side in enumerate(("yes", "no")):
@@ -216,7 +217,7 @@ def side_rows(rankings: Sequence[Ranking], by: tuple[Floats, float]) -> tuple[Fl
 
 
 def side_fit(rankings: Sequence[Ranking], by: tuple[Floats, float]) -> LogisticRegression:
-    """Return how likely a side is there, by the probabilities of its passages."""
+    """Return the model of whether a side is present, given the probabilities of its passages."""
     kinds = [ranking.kind == "folders" for ranking in rankings]
     rows, labels, weights = [], [], []
     for kind in (True, False):
@@ -239,7 +240,7 @@ def side_fit(rankings: Sequence[Ranking], by: tuple[Floats, float]) -> LogisticR
 def replay(
     rankings: Sequence[Ranking], chances: Sequence[Floats], least: float, most: int = 4
 ) -> str:
-    """Return what would be cited with a least probability, at most so many passages a side."""
+    """Describe what would be cited from this probability on, with at most `most` passages a side."""
     names = ("right", "wrong", "mixed", "none", "other")
     counts, both, possible = dict.fromkeys(names, 0), 0, 0
     for ranking, p in zip(rankings, chances, strict=True):
@@ -260,7 +261,7 @@ def replay(
 
 
 def report(rankings: Sequence[Ranking]) -> None:
-    """Print figures of each kind, every folder and debate judged by a fit without it."""
+    """Print cross-validated figures by kind; each folder or debate is predicted by a fit without it."""
     predicted: dict[int, Floats] = {}
     sides: dict[str, tuple[list[float], list[float]]] = {}
     groups = sorted({ranking.group for ranking in rankings})

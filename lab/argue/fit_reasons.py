@@ -1,10 +1,10 @@
-"""Fits which sentences state a reason, on the training folders; measures on the development ones.
+"""Fit which sentences state a reason on the training folders, and measure on the development ones.
 
     python lab/argue/fit_reasons.py [--save src/pnyx/search/reasons.json]
         [--write docs/lab/argue-folders.md]
 
-A sentence of a paragraph that argues a side states a reason if the folder's source marks it. The
-headline of a paragraph is chosen as the writer does; the test folders are never read.
+A sentence of a paragraph that argues a side states a reason if the source of the folder marks it.
+Headlines of paragraphs are chosen as the writer chooses them. The test folders are never read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pnyx.search.reasons import MIN_REASON, reason_inputs
 
 SOURCES = Path(__file__).with_name("folders")
 STRENGTH = 1 / 300
-"""Of the regression, inputs standardised; in folds over training folders 1/1000 is no better."""
+"""Regularisation with standardised inputs; 1/1000 is not better in cross-validation."""
 DRAWS = 2000
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -43,7 +43,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Passage:
-    """A paragraph that argues a side, or nothing: its quotable sentences and which are marked."""
+    """A paragraph that argues a side or nothing: its quotable sentences, and which are marked."""
 
     folder: str
     claim: str  # what its side says; empty where it argues nothing
@@ -53,13 +53,13 @@ class Passage:
 
     @property
     def usable(self) -> list[int]:
-        """The places of sentences that can be quoted alone, or else of those that nearly can."""
+        """The positions of sentences that can be quoted alone; if none, of those that nearly can."""
         alone = [i for i, name in enumerate(self.flaws) if not name]
         return alone or [i for i, name in enumerate(self.flaws) if name in ("leaning", "conceding")]
 
 
 def passages(part: str) -> list[Passage]:
-    """Return the paragraphs of a part that argue one side of something, or nothing at all."""
+    """Return the paragraphs of a part that argue one side of a question, or nothing."""
     paragraphs = []
     for folder in read_folders(SOURCES / part):
         for block in (block for file in folder.files for block in file.paragraphs):
@@ -86,7 +86,7 @@ def _is_marked(text: str, reasons: Sequence[str]) -> bool:
 
 
 def fit(training: Sequence[Passage]) -> dict[str, Any]:
-    """Return the constant and the weights for inputs as they are."""
+    """Return the constant and the weights for unscaled inputs."""
     encoder = load_encoder()
     x = np.vstack([reason_inputs(p.texts, encoder.encode(p.texts)) for p in training])
     marked = np.concatenate([p.marked for p in training]).astype(np.float64)
@@ -101,7 +101,7 @@ def fit(training: Sequence[Passage]) -> dict[str, Any]:
 
 
 def measure(part: str, report: Report) -> None:
-    """Report how many headlines of paragraphs that argue a side state a reason."""
+    """Report how often the headline of a paragraph that argues a side states a reason."""
     encoder, rows = load_encoder(), []
     for passage in passages(part):
         usable = passage.usable

@@ -1,8 +1,8 @@
-"""Folders of ordinary files whose paragraphs are labelled: their source format, and the files.
+"""Folders of ordinary files with labelled paragraphs: the source format, and writing the files.
 
 A folder is `NAME/head.txt` (propositions and questions) and `NAME/01.txt`, ... (files with labelled
-paragraphs). `write_files` renders it as a person would have it: Markdown, web pages, PDF, Word and
-so on, in other encodings, with page furniture, hyphenated line ends and running heads.
+paragraphs). `write_files` renders it like a real folder: Markdown, web pages, PDF, Word and so on,
+in several encodings, with navigation, hyphenated line ends and running heads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Literal
 from zlib import crc32
 
 Stance = Literal["yes", "no", "mixed", "none", "other"]
-"""What a paragraph says to a question: argues a side, both, none, or is on another matter."""
+"""The stance of a paragraph on a question: one side, both, none, or about another topic."""
 
 _PROPOSITION = re.compile(r"([a-d]): (.+)")
 _QUESTION = re.compile(r"\? ([a-d])([+-]) (.+)")
@@ -53,7 +53,7 @@ class Block:
     reasons: tuple[str, ...] = ()  # sentences that state a reason for the paragraph's side
 
     def stance(self, question: Question) -> Stance:
-        """Return what it says to a question."""
+        """Return its stance on a question."""
         if self.labels == ("x",):
             return "other"
         for label in self.labels:
@@ -66,7 +66,7 @@ class Block:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a folder; the ending of its path says how it is rendered."""
+    """A file of a folder; it is rendered in the format of its suffix."""
 
     path: str
     style: str
@@ -95,7 +95,7 @@ class Folder:
 
 
 def read_folder(source: Path) -> Folder:
-    """Read `head.txt` and the numbered files of a folder; ValueError names a line that is wrong."""
+    """Read `head.txt` and the numbered files of a folder; ValueError names an invalid line."""
     propositions: dict[str, str] = {}
     questions: list[Question] = []
     language = "en"
@@ -167,7 +167,7 @@ def _reasons(text: str) -> Iterator[str]:
 
 
 def write_files(folder: Folder, out: Path) -> list[Path]:
-    """Write the files of a folder below `out`; return their paths, in the folder's order."""
+    """Write the files of a folder below `out`, and return their paths in order."""
     paths = []
     for file in folder.files:
         path = out / file.path
@@ -178,7 +178,7 @@ def write_files(folder: Folder, out: Path) -> list[Path]:
 
 
 def _choice(file: SourceFile, count: int, what: str = "") -> int:
-    """Return a number below `count` that depends on the file alone."""
+    """Return a number below `count` that depends only on the file and `what`."""
     return crc32(f"{file.path}{what}".encode()) % count
 
 
@@ -235,7 +235,7 @@ _PLAIN = str.maketrans("–—‘’“”…", "--''\"\".")
 
 
 def _text(file: SourceFile) -> bytes:
-    """Render plain text: whole lines or wrapped ones; some files are not in UTF-8."""
+    """Render plain text, in long or wrapped lines; some files are not in UTF-8."""
     width = (0, 72, 0)[_choice(file, 3)]
     parts = []
     for block in file.blocks:
@@ -286,7 +286,7 @@ def _html(file: SourceFile) -> bytes:
 
 
 def _pdf(file: SourceFile) -> bytes:
-    """Render pages with a running head, page numbers, and words divided at line ends."""
+    """Render pages with a running head, page numbers, and words hyphenated at line ends."""
     from fpdf import FPDF
 
     title = next((b.text for b in file.blocks if b.level), Path(file.path).stem)[:70]
@@ -317,7 +317,7 @@ def _latin(text: str) -> str:
 
 
 def _divided(text: str, width: int) -> Iterator[str]:
-    """Yield lines of at most `width` characters; some long words are divided by a hyphen."""
+    """Yield lines of at most `width` characters; some long words are hyphenated."""
     line = ""
     for word in text.split():
         if len(line) + 1 + len(word) <= width:
@@ -427,13 +427,16 @@ _WORD = re.compile(r"\w+")
 
 
 def words_of(text: str) -> str:
-    """Return the words of a text alone, for comparing a quotation with its source."""
+    """Return only the words of a text, to compare a quotation with its source."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
 def paragraph_of(sentence: str, blocks: Sequence[Block]) -> Block | None:
-    """Return the paragraph that a quoted sentence is from: the one that shares most of its runs of
-    four words, at least half of them; None where there is none."""
+    """Return the paragraph that a quoted sentence is from, or None.
+
+    It is the paragraph that shares the most four-word sequences with the sentence, at least half of
+    them.
+    """
     wanted = _runs(words_of(sentence))
     best, most = None, 0.5
     for block in blocks:

@@ -1,15 +1,15 @@
-"""The main job on folders of ordinary files, no labels and no language model.
+"""The main job on folders of ordinary files, without labels and without a language model.
 
     python lab/argue/folders.py --work FOLDER --write docs/lab/argue-folders.md
-    ... --part development     # what choices are made on; the test folders are the default
+    ... --part development     # used for choices; the default is the test folders
 
-Each folder of `lab/argue/folders/PART` is rendered (Markdown, PDF, Word, web pages, ...),
-indexed as `pnyx serve` does, and asked its questions. Each cited sentence is looked up in the
-labelled paragraph that it is from. FOLDER keeps the rendered files, the indexes and what each
-question gave; remove FOLDER/cases-* after a change of the code.
+Each folder of `lab/argue/folders/PART` is rendered (Markdown, PDF, Word, web pages, ...), indexed
+as by `pnyx serve`, and searched with its questions. Each cited sentence is traced to the labelled
+paragraph that it is from. FOLDER stores the rendered files, the indexes and the result of each
+question; remove FOLDER/cases-* after a change of the code.
 
-Next to the product stand two baselines: the likeliest passages of each side among the first 30,
-whatever their probability, and the first 8 of the ranking, each for its likelier side.
+There are two baselines: the most likely passages of each side among the first 30, whatever their
+probability, and the first 8 of the ranking, each for its more likely side.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 
 def source_of(doc_id: str, folder: Folder) -> tuple[Block, ...]:
-    """Return the paragraphs of the file that a document or passage is from."""
+    """Return the paragraphs of the file that a document or passage comes from."""
     paths = [
         file for file in folder.files if doc_id == file.path or doc_id.startswith(f"{file.path}#")
     ]
@@ -53,7 +53,7 @@ def source_of(doc_id: str, folder: Folder) -> tuple[Block, ...]:
 
 
 def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, float]) -> Row:
-    """Return what one question gave: of each cited sentence its side, role and what it says."""
+    """Return the result of one question: side, role and stance of each cited sentence."""
     sentences = []
     for side in case.sides:
         for sentence in side.response.sentences:
@@ -89,7 +89,7 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
 
 
 def rows_of(folder: Folder, work: Path, variant: str) -> list[Row]:
-    """Ask a folder its questions; known answers are read from `work`."""
+    """Return the result of each question of a folder; finished ones are read from `work`."""
     files, index = work / "files" / folder.name, work / "indexes" / folder.name
     cases = work / f"cases-{variant.replace(' ', '-')}"
     cases.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def rows_of(folder: Folder, work: Path, variant: str) -> list[Row]:
 
 
 def figures(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the figures of some questions; shares are of all cited sentences together."""
+    """Return the figures of some questions; shares are over all cited sentences together."""
     cited = [sentence for row in rows for sentence in row["sentences"]]
     heads = [sentence for sentence in cited if sentence["head"]]
     both = [row for row in rows if len(row["held"]) == 2]
@@ -158,7 +158,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
-    """Return value, low and high of each figure, 95 %, over questions."""
+    """Return value, low and high of each figure, with 95 % intervals over questions."""
     rng = np.random.default_rng(0)
     drawn = [
         figures([rows[i] for i in rng.integers(0, len(rows), len(rows))]) for _ in range(DRAWS)
@@ -172,7 +172,7 @@ def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
 
 
 def cell(name: str, interval: tuple[float, float, float]) -> str:
-    """Return a figure and its interval, shares in percent."""
+    """Return a figure and its interval; shares are in percent."""
     value, low, high = interval
     if name in ("sentences", "seconds", "CPU seconds"):
         return f"{value:.1f}"

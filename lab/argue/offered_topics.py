@@ -1,11 +1,12 @@
-"""Which topics are offered where a question matches none: is the right one among them?
+"""Which topics are offered if a question matches none, and is the right one among them?
 
     PNYX_DATA=DATA python lab/argue/offered_topics.py --work FOLDER [--part development]
     ... --write docs/lab/argue.md
 
-Questions in people's own words, and the passages that `argue` reads of each with the title of their
-page as the topic of their label. Beside what the page offers: three topics however unlikely, and
-the topic that five or more of the first eight passages share. FOLDER keeps the indexes.
+The questions are in people's own words. The passages that `argue` reads for each question have the
+title of their page as the topic of their label. The offers of the page are compared with two
+baselines: three topics however unlikely, and the topic that at least five of the first eight
+passages share. FOLDER stores the indexes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 
 @dataclass(frozen=True)
 class Row:
-    """A question: topics of its passages, best first; those topics compared; which are right."""
+    """A question: the topics of its passages, best first; their matches; the right topics."""
 
     read: Sequence[str]
     topics: Sequence[LabelledTopic]
@@ -44,12 +45,12 @@ class Row:
 
     @property
     def counts(self) -> bool:
-        """Whether labels on a topic count, so that none is offered."""
+        """Whether the labels of a topic are used, so that no topic is offered."""
         return any(topic.match.used for topic in self.topics)
 
 
 def rows_of(part: str, work: Path) -> list[Row]:
-    """Return a row for each question of a part, asked in people's own words."""
+    """Return a row for each question of a part, in people's own words."""
     by_name, embedder = collections(DATA), embedder_from()
     reworded(by_name)
     rows = []

@@ -1,9 +1,9 @@
-"""Collections with one side alone: is the other side invented? (`debates.py --one-sided`)
+"""Collections that contain only one side: is the other side invented? (`debates.py --one-sided`)
 
-Of up to 30 debates with arguments on both sides (drawn by chance) those of one side are taken away,
-of every second one pro's, of the others con's; all other debates stay, to be mistaken for them. A
-side is invented where anything is argued for the side that is not there without the warning that
-the documents may not argue it; what is argued with the warning is counted for itself.
+Up to 30 debates with arguments on both sides are drawn at random. The pro arguments are removed
+from every second one, the con arguments from the others. All other debates stay in the collection,
+as distractors. A side is invented if anything is argued for the removed side without the warning
+that the documents may not argue it. Arguments with the warning are counted separately.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from pnyx.stats.intervals import wilson
 
 MOST = 30
 FIRST = {"development": 0, "test": 30}
-"""Of the debates in their order by chance, the first that is asked. On the first 30 test debates
-the rule was too lax and was made stricter, so these are no longer reported."""
+"""Position of the first debate used, in the random order. The rule was too lax on the first 30 test
+debates and was made stricter, so they are no longer reported."""
 NAMES = {1: "pro", -1: "con"}
 
 
 @dataclass(frozen=True)
 class OneSided:
-    """A question, in its collection, and the side (1 or -1) on which that holds nothing."""
+    """A question, its collection, and the side (1 or -1) for which the collection has nothing."""
 
     collection: Collection
     item: DebateQuestion
@@ -37,7 +37,7 @@ class OneSided:
 
 
 def drawn(by_name: dict[str, Collection], part: str) -> dict[str, int]:
-    """Return the debates drawn: page -> the side (of its title) that is taken away."""
+    """Return the drawn debates: page -> the side (of its title) to remove."""
     both = [item.question.id for c in by_name.values() for item in c.item
             if item.part == part and c.sides(item) == {1, -1}]  # fmt: skip
     order = np.random.default_rng(0).permutation(len(both))[FIRST[part] :][:MOST]
@@ -45,7 +45,7 @@ def drawn(by_name: dict[str, Collection], part: str) -> dict[str, int]:
 
 
 def questions(by_name: dict[str, Collection], missing: dict[str, int]) -> list[OneSided]:
-    """Return what is asked on these debates; of two in own words, each debate's in turn."""
+    """Return a question for each of these debates; if there are several, they alternate."""
     items = []
     for position, (page, lost) in enumerate(missing.items()):
         candidates = [(c, item) for c in by_name.values() for item in c.item
@@ -64,7 +64,7 @@ def reduced(
     folder: Path,
     embedder: Embedder,
 ) -> None:
-    """Take the sides away from the collections of `work`; index what is left in `folder`."""
+    """Remove the sides from the collections of `work`, and index the rest in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     gone = {
         doc_id for c in by_name.values() for item in c.item if item.question.id in missing
@@ -78,7 +78,7 @@ def reduced(
 
 
 def counted(items: Sequence[OneSided], rows: Sequence[dict[str, Any]]) -> list[int]:
-    """Return for how many questions each side is argued, or at least cited: the missing one first."""
+    """Return how often each side is argued, or at least cited; the missing side comes first."""
     pairs = list(zip(items, rows, strict=True))
     return [
         sum(bool(row[how][NAMES[sign * item.missing]]) for item, row in pairs)
@@ -88,7 +88,7 @@ def counted(items: Sequence[OneSided], rows: Sequence[dict[str, Any]]) -> list[i
 
 
 def measure(by_name: dict[str, Collection], part: str, bench: Any, report: Any) -> None:
-    """Ask by titles and in own words, as `debates.py` does, and write the table."""
+    """Ask by titles and in people's own words, as in `debates.py`, and write the table."""
     missing = drawn(by_name, part)
     folder = bench.work / "one-sided" / part
     reduced(by_name, missing, bench.work, folder, bench.embedder)

@@ -1,20 +1,21 @@
-"""The ceiling of `argue` with a model: what of its knowledge reaches the page, at what cost?
+"""The upper bound of `argue` with a language model: how good can the page be, and at what cost?
 
     PNYX_DATA=DATA python lab/argue/oracle.py --work FOLDER --write docs/lab/argue.md
-    ... --questions 5                        # so many of each kind, chosen at random
+    ... --questions 5                        # N of each kind, chosen at random
     ... --data folders --model "5 % errors"  # some kinds of questions, some models
-    ... --part development                   # what choices are made on; the default is test
+    ... --part development                   # used for choices; the default is test
 
-A server that knows the labels (`oracle_server.py`) is the language model of the whole command: it
-reads the question, decides sides, writes, and judges citations. It answers a stated share of
-prompts wrongly, may prefer what comes first, and may wrap its replies as real models do. Questions
-are debates asked in people's own words or by their titles (`pages.py`), and labelled folders
-(`folders.py`). FOLDER keeps the indexes.
+A server that has the labels (`oracle_server.py`) is the language model of the whole command: it
+reads the question, decides sides, writes, and judges citations. It answers a given share of prompts
+wrongly, may prefer the first option, and may wrap its replies as real models do. Questions are
+debates asked in people's own words or by their titles (`pages.py`), and labelled folders
+(`folders.py`). FOLDER stores the indexes.
 
-Figures: share of citations on the question (debates: cited passages; folders: cited sentences); of
-these, on the right side; questions for which both sides are cited rightly, of those where the
-documents hold both. Intervals are over debates or over a folder's questions. Calls and prompt
-tokens (4 characters each) are all that a question costs, citations included: mean and greatest.
+Figures: the share of citations that are on the question (debates: cited passages; folders: cited
+sentences); of these, the share on the right side; of the questions whose documents contain both
+sides, those for which both are cited correctly. Intervals are over debates or over the questions of
+a folder. Calls and prompt tokens (4 characters each) are the whole cost of a question, including
+citations: mean and maximum.
 """
 
 from __future__ import annotations
@@ -71,10 +72,10 @@ class Task:
     """A question to argue.
 
     Attributes:
-        question: what is asked.
-        searcher: where.
-        group: questions of one group are drawn together.
-        both: whether the documents hold both sides.
+        question: the question.
+        searcher: searches its documents.
+        group: questions of a group are resampled together.
+        both: whether the documents contain both sides.
         signs: case -> side -> for each citation 1 (right side), -1 (on the question, not right) or
             0 (not on it).
     """
@@ -88,7 +89,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Row:
-    """What one question gave, and what it cost."""
+    """The result of one question, and its cost."""
 
     group: str
     both: bool
@@ -101,7 +102,7 @@ class Row:
 
 
 def debates_known() -> dict[str, KnownQuestion]:
-    """Return what the oracle knows of the debates, by titles and in own words."""
+    """Return the labels of the debates for the oracle, by titles and in people's own words."""
     by_name = collections(DATA)
     knowledge = knows_debates(by_name)
     reworded(by_name)
@@ -109,7 +110,7 @@ def debates_known() -> dict[str, KnownQuestion]:
 
 
 def folders_known(part: str) -> dict[str, KnownQuestion]:
-    """Return what the oracle knows of the labelled folders."""
+    """Return the labels of the folders for the oracle."""
     return knows_folders(read_folders(SOURCES / part))
 
 
@@ -121,7 +122,7 @@ def _chosen(questions: Sequence[Any], count: int) -> list[Any]:
 def debate_tasks(
     work: Path, part: str, count: int, kind: str
 ) -> tuple[dict[str, KnownQuestion], Any]:
-    """Return what is known of debates, and their questions."""
+    """Return the labels of debates, and their questions."""
     by_name = collections(DATA)
     knowledge = knows_debates(by_name)
     if kind == "own-words":
@@ -156,7 +157,7 @@ def debate_signs(collection: Collection, item: DebateQuestion, case: Case) -> di
 
 
 def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, KnownQuestion], Any]:
-    """Return what is known of labelled folders, and their questions."""
+    """Return the labels of folders, and their questions."""
     folders = read_folders(SOURCES / part)
     items = [(folder, question) for folder in folders for question in folder.questions]
 
@@ -191,7 +192,7 @@ def folder_signs(row: Mapping[str, Any]) -> dict[str, list[int]]:
 
 
 def figures(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the shares of some questions, of all their citations together."""
+    """Return the shares of some questions, over all their citations together."""
     cited = [sign for row in rows for signs in row.cited.values() for sign in signs]
     both = [all(1 in signs for signs in row.cited.values()) for row in rows if row.both]
     return {
@@ -206,7 +207,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def cells(rows: Sequence[Row]) -> list[str]:
-    """Return the shares with 95 % intervals over groups, then the mean and the greatest cost."""
+    """Return the shares with 95 % intervals over groups, then the mean and maximum cost."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.group, []).append(row)
@@ -230,7 +231,7 @@ def _say(line: str) -> None:
 
 
 def answered(oracle: Oracle, tasks: Iterator[Task]) -> Iterator[Row]:
-    """Argue each question with the oracle as its model, with a new store for all."""
+    """Argue each question with the oracle as the model, and a new store."""
     with serve(oracle) as server, tempfile.TemporaryDirectory() as folder:
         spec = PaidModelSpec(llm=(server.spec,), store=str(Path(folder) / "replies.sqlite"))
         with open_model(spec, _say, spec, cost=False) as model:

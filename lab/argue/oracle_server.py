@@ -1,11 +1,11 @@
-"""A model that knows the labels: answers every prompt as a capable one would, with stated errors.
+"""A simulated language model that has the labels and makes errors at a given rate.
 
     python lab/argue/oracle_server.py --data debates --port 8900 --errors 0.05 --wrap mixed
 
-It knows the questions and passages of the debates (`pages.py`) or of labelled folders
-(`folder_sources.py`), and is served by the tests' chat server, which speaks the protocol of OpenAI
-and counts calls and tokens (4 characters a token). Errors are drawn by a hash of the prompt: the
-same prompt gets the same answer, the same passage in another prompt another chance.
+It has the questions and passages of the debates (`pages.py`) or of labelled folders
+(`folder_sources.py`). The chat server of the tests serves it with the protocol of OpenAI, and
+counts calls and tokens (4 characters a token). Errors are drawn from a hash of the prompt: the same
+prompt always gets the same answer, but the same passage in another prompt is drawn again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Side: TypeAlias = Literal["yes", "no", "both", "neither"]
 SIDES: tuple[Side, ...] = ("yes", "no", "both", "neither")
 WRAPS = ("plain", "fenced", "preamble", "afterword", "thinking", "mixed")
-"""How replies are wrapped; "mixed": each in one of the other ways, chosen by its prompt."""
+"""How replies are wrapped; "mixed": one of the other ways, chosen by the prompt."""
 
 _WRAPPED: Mapping[str, str] = {
     "plain": "{}",
@@ -49,12 +49,12 @@ _WRAPPED: Mapping[str, str] = {
 _CITED = re.compile(r"^Sentence \d+, which cites document (\d+):$", re.MULTILINE)
 
 _SHOWN_WORDS = 12
-"""Words of a passage by which it is recognised, however much of it is shown."""
+"""Number of words from the start of a passage that identify it."""
 
 
 @dataclass
 class KnownQuestion:
-    """A question that the oracle knows: what its sides claim, and which side a text argues."""
+    """A question with its labels: what its sides claim, and which side a text argues."""
 
     yes: str
     no: str
@@ -66,12 +66,12 @@ class KnownQuestion:
 
 @dataclass
 class Oracle:
-    """Answers prompts by labels.
+    """Answer prompts from labels.
 
     Attributes:
-        known: question text -> what is known of it.
+        knowledge: question text -> its labels.
         errors: share of answers that are wrong, in [0, 1].
-        first: share of lists and of choices in which what comes first is preferred, in [0, 1].
+        first: share of lists and choices in which the first item is preferred, in [0, 1].
         wrap: one of `WRAPS`, how its replies are wrapped.
         unknown: how many prompts it could not answer.
     """
@@ -147,7 +147,7 @@ class Oracle:
     def _drawn(
         self, right: Side, options: Iterable[Side], rng: random.Random
     ) -> tuple[Side, float]:
-        """Return the right answer, or with the stated probability another, and a confidence."""
+        """Return the right answer, or with probability `errors` another one; and a confidence."""
         others = [side for side in options if side != right]
         wrong, doubt = rng.random() < self.errors, rng.random()
         other = rng.choice(others)
@@ -173,7 +173,7 @@ class Oracle:
         blocks: Sequence[tuple[str, str]],
         rng: random.Random,
     ) -> dict[str, Any]:
-        """Write one side: a point for each document that argues it, as many as are allowed."""
+        """Write one side: a point for each document that argues it, up to the limit."""
         side: Side = "yes" if "Argue the pro side" in prompt else "no"
         limit = int(match[1]) if (match := re.search(r"at most (\d+) points", prompt)) else 4
         documents = [text for label, text in blocks if label == "DOCUMENT"]
@@ -218,13 +218,13 @@ def spent(requests: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
     return costs
 
 
-# What it knows ------------------------------------------------------------------------------------
+# Labels -------------------------------------------------------------------------------------------
 
 
 def knows_debates(by_name: Mapping[str, Collection]) -> dict[str, KnownQuestion]:
-    """Return what the labels of debates say of each question.
+    """Return the labels of debates, by question.
 
-    In place of a capable model's searches there are other people's questions on the same page.
+    The searches that a model would write are other people's questions on the same page.
     """
     from pages import own_words
 
@@ -254,7 +254,7 @@ def knows_debates(by_name: Mapping[str, Collection]) -> dict[str, KnownQuestion]
 
 
 def knows_folders(folders: Iterable[Folder]) -> dict[str, KnownQuestion]:
-    """Return what the labels of folders say of each question."""
+    """Return the labels of folders, by question."""
     knowledge: dict[str, KnownQuestion] = {}
     for folder in folders:
         blocks = [block for file in folder.files for block in file.paragraphs]
@@ -286,7 +286,7 @@ def _opening(text: str) -> str:
 
 
 def _inside(text: str, blocks: Sequence[Block]) -> list[Block]:
-    """Return the paragraphs that a passage holds, or the one that it is a part of."""
+    """Return the paragraphs that a passage contains, or the one that it is a part of."""
     passage = words_of(text)
     whole = [block for block in blocks if words_of(block.text)[:60] in passage]
     part = None if whole else paragraph_of(text, blocks)
@@ -294,7 +294,7 @@ def _inside(text: str, blocks: Sequence[Block]) -> list[Block]:
 
 
 def _side_of(text: str, blocks: Sequence[Block], question: Any) -> Side:
-    """Return the side of a passage, which may hold several paragraphs or a part of one."""
+    """Return the side of a passage, which may contain several paragraphs or a part of one."""
     stances = {block.stance(question) for block in _inside(text, blocks)}
     if "mixed" in stances or {"yes", "no"} <= stances:
         return "both"

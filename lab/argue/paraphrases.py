@@ -17,12 +17,12 @@ DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 HERE = Path(__file__).parent
 
 _SPLIT = 108
-"""Debates that are split in halves; those after them were added for development."""
+"""Number of debates that are split into halves; later ones were added for development."""
 
 
 @dataclass(slots=True)
 class Debate:
-    """A title with what was written for it; `also` are other titles: `+`, `-` or `?`."""
+    """A title with the questions written for it; `also` maps other titles to `+`, `-` or `?`."""
 
     title: str
     questions: list[tuple[int, str]] = field(default_factory=list)
@@ -32,10 +32,10 @@ class Debate:
 
 @dataclass(slots=True)
 class TopicQuestion:
-    """A question to be matched: its debate, what is right (title -> 1, -1), what is not counted.
+    """A question to match: its debate, the right titles (1 or -1), and titles that do not count.
 
-    `kind` is `paraphrase`, `title` (another portal's wording) or `other` (only its own title is
-    looked at, which is wrong).
+    `kind` is `paraphrase`, `title` (another portal's wording) or `other` (a look-alike: only the
+    match with its own title is checked, which would be wrong).
     """
 
     debate: int
@@ -74,7 +74,7 @@ def read_titles() -> list[str]:
 
 
 def halves(debates: Sequence[Debate]) -> list[bool]:
-    """Say of each debate whether it is for development; those on one matter stay together."""
+    """Return whether each debate is for development; debates on the same topic stay together."""
     positions = {debate.title: i for i, debate in enumerate(debates)}
     first = [
         min([i, *(positions[t] for t in d.also if t in positions)]) for i, d in enumerate(debates)

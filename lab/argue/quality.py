@@ -1,13 +1,13 @@
-"""How good is what the main job quotes? Where people rated arguments: Webis, SIGIR, the example.
+"""How good are the quoted arguments? On sets rated by people: Webis, SIGIR, the bundled example.
 
     PNYX_DATA=DATA python lab/argue/quality.py --work FOLDER [--part development]
     ... --write docs/lab/argue.md
 
-Arguments have no label; those of a question that people found relevant are what is available. A
-figure is the mean, over the cited ones, of the share of the available that people rated lower
-(half of those rated the same): chance is .5, and two thirds is the top third's lower end. Quality
-in the index of Webis is predicted by models that saw neither topic nor text. Halves are those of
-lab/search/halves.py. FOLDER is that of lab/search/effectiveness.py.
+Arguments have no labels in the index. The candidates of a question are the arguments that people
+found relevant. A figure is the mean percentile of the cited arguments among the candidates: the
+share that people rated lower, plus half of the share with the same rating. Chance is 0.5. The
+quality in the Webis index is predicted by models that saw neither topic nor text. The halves are
+those of lab/search/halves.py, and FOLDER is that of lab/search/effectiveness.py.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Ratings = Mapping[str, Mapping[str, float]]
 
 
 def ratings_of(collection: Collection) -> Ratings:
-    """Return the quality of what is relevant to each topic."""
+    """Return the quality ratings of the relevant arguments of each topic."""
     ratings: dict[str, dict[str, float]] = defaultdict(dict)
     relevant = {(q.topic_id, q.doc_id) for q in collection.qrels["relevance"] if q.grade > 0}
     gains = [collection.qrels[n] for n in ("quality",) if n in collection.qrels] or [
@@ -67,7 +67,7 @@ def ratings_of(collection: Collection) -> Ratings:
 
 
 def share_below(ratings: Mapping[str, float], doc_id: str) -> float:
-    """Return the share of ratings that are lower, and half of those that are the same."""
+    """Return the share of lower ratings plus half of the share of equal ones."""
     values, rating = np.array(list(ratings.values())), ratings[doc_id]
     return float((values < rating).mean() + (values == rating).mean() / 2)
 
@@ -80,14 +80,14 @@ def quoted(
     writer: Writer,
     judge: Judge,
 ) -> list[float]:
-    """Return how good each cited document is among what was available."""
+    """Return the percentile of each cited document among the candidates."""
     case = argue(index, question, judge=judge, writer=writer, plan=plan)
     cited = {c.doc_id for s in case.sides for t in s.response.sentences for c in t.citations}
     return [share_below(ratings, doc_id) for doc_id in sorted(cited) if doc_id in ratings]
 
 
 def example(work: Path, embedder: Embedder) -> tuple[Index, list[Question], Ratings]:
-    """Return the bundled example, its labels hidden."""
+    """Return the bundled example without labels in its index."""
     loaded, folder = load_example(), work / "example-plain"
     if not folder.exists():
         build_index((Document(a.id, judged_text(a)) for a in loaded.arguments), folder)
@@ -102,7 +102,7 @@ def example(work: Path, embedder: Embedder) -> tuple[Index, list[Question], Rati
 
 
 def cell(values: Sequence[Sequence[float]]) -> str:
-    """Return the mean over all citations with its interval over questions."""
+    """Return the mean over all citations, with an interval over questions."""
     rated = [shares for shares in values if shares]
     rng = np.random.default_rng(0)
     draws = [np.mean(np.concatenate([rated[i] for i in rng.integers(0, len(rated), len(rated))]))

@@ -1,15 +1,15 @@
-"""Reports without a language model on real debates, every label hidden: how much do they cover?
+"""Reports on real debates without labels or a language model: how many points do they cover?
 
     PNYX_DATA=DATA python lab/argue/reports.py --work FOLDER [--part development]
-    ... --try quality=1 --try novelty=0.5   # further rows, for choosing on development pages
+    ... --try quality=1 --try novelty=0.5   # more rows, for choices on development pages
     ... --write docs/lab/writing-reports.md
 
-The questions, pages and indexes are those of `debates.py`, whose FOLDER it can share. A report has
-at most `--limit` characters. Figures, each a mean over questions: share of the cited passages that
-are about the question; different points of the page that it cites a passage of; of these the ones
-that a quoted sentence states (its cosine to the point's title is at least 0.5); characters; support
-of sentences by the packaged judge. Baselines, of the same first documents of the default search:
-the first sentence of each in turn, or the first three of each, until the limit is reached.
+Questions, pages and indexes are those of `debates.py`, which can use the same FOLDER. A report has
+at most `--limit` characters. Figures are means over questions: the share of cited passages that are
+about the question; the number of distinct points of the page that are cited; how many of these a
+quoted sentence states (cosine to the title of the point at least 0.5); characters; the share of
+sentences that the packaged judge finds supported. The baselines use the same first documents of the
+default search: the first sentence, or the first three, of each until the limit is reached.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NAMES = ("on the question", "points", "points stated", "passages", "characters",
 
 @dataclass(frozen=True)
 class Variant:
-    """A row: what is chosen otherwise, or a baseline that quotes so many sentences a document."""
+    """A row: changed settings, or a baseline that quotes the first `lead` sentences per document."""
 
     name: str
     plan: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Variant:
 
 
 def lead(searcher: Searcher, question: Question, limits: Limits, count: int) -> list[Sentence]:
-    """Return the first sentences of the first documents of a search, until the limit is reached."""
+    """Return the first sentences of the first documents of a search, up to the limit."""
     (ranking,) = searcher.search([question], 30)
     written: list[Sentence] = []
     for document in searcher.engine.fetch([hit.doc_id for hit in ranking.hits]):
@@ -92,7 +92,7 @@ def written(
 def figures(
     collection: Collection, item: DebateQuestion, searcher: Searcher, sentences: Sequence[Sentence]
 ) -> list[float]:
-    """Return what a report is worth; NaN for a share of nothing."""
+    """Return the figures of a report; NaN for a share of nothing."""
     cited = {c.doc_id for s in sentences for c in s.citations}
     mine = {doc_id for doc_id in cited if collection.side(item, doc_id) is not None}
     points = {(label.page, label.point) for d in mine if (label := collection.labels[d])}
@@ -120,7 +120,7 @@ def figures(
 
 
 def supported(searcher: Searcher, item: DebateQuestion, sentences: Sequence[Sentence]) -> float:
-    """Return the share of sentences that the packaged judge finds supported, quoted or not."""
+    """Return the share of sentences that the packaged judge finds supported."""
     texts = {d.id: judged_text(d) for d in searcher.engine.fetch(
         list({c.doc_id for s in sentences for c in s.citations}))}  # fmt: skip
     questions = [
@@ -157,7 +157,7 @@ def rows(
 
 
 def interval(values: np.ndarray[Any, Any]) -> str:
-    """Return a mean over the questions where it is known, with a bootstrap interval."""
+    """Return the mean over the questions with a value, with a bootstrap interval."""
     defined = values[~np.isnan(values)]
     rng = np.random.default_rng(0)
     means = defined[rng.integers(0, len(defined), (DRAWS, len(defined)))].mean(axis=1)

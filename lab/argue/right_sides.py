@@ -1,13 +1,14 @@
-"""Of the passages on a question, on which side does the detector's network put them?
+"""How often does the network of the detector put a passage on the right side of a question?
 
     PNYX_DATA=DATA python lab/argue/right_sides.py [--folder FOLDER] --keep FILE
 
-On development debates that are asked in own words, too (pages.py), at most eight passages each:
-by the claims that rules make of a title or a question (`claim_rules`), and by the statements that
-Pnyx uses. `packaged` is the network with the similarity, as it is packaged; the others are the
-network alone. FILE keeps what was asked, so that an interrupted run goes on; one FILE for each
-network. FOLDER holds another network, as lab/training/train_perspectives.py writes it.
---against FILE compares with another's, which has to be asked before. Intervals draw debates anew.
+Uses development debates that have questions in people's own words (pages.py), with at most eight
+passages each. The network reads the claims that rules make from a title or question
+(`claim_rules`), and the statements that Pnyx uses. `packaged` rows add the similarity, as in the
+package; the others are the network alone. FILE stores the answers, so an interrupted run can be
+resumed; use one FILE per network. FOLDER contains another network, as written by
+lab/training/train_perspectives.py. --against FILE compares with the answers of an earlier run.
+Intervals resample debates.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ Values = npt.NDArray[np.float64]
 
 
 def questions() -> Iterator[tuple[str, Collection, str, list[DebateQuestion]]]:
-    """Yield debate, its set, a passage's id, and the title and the questions asked about it."""
+    """Yield debate, set, passage id, and the questions asked about the passage (title first)."""
     by_name = collections(DATA)
     by_debate = {item.question.id: [item] for c in by_name.values() for item in c.questions}
     reworded(by_name)
@@ -65,7 +66,7 @@ def questions() -> Iterator[tuple[str, Collection, str, list[DebateQuestion]]]:
 
 
 def both_ways(items: Sequence[DebateQuestion]) -> list[tuple[str, str, str]]:
-    """Return (kind, what pro says, what con says) of each question, by rules and as it is."""
+    """Return (kind, pro's statement, con's statement) of each question: by rules, and as in Pnyx."""
     pairs = []
     for item in items:
         text = item.question.text
@@ -75,7 +76,7 @@ def both_ways(items: Sequence[DebateQuestion]) -> list[tuple[str, str, str]]:
 
 
 def ask(folder: Path, keep: Path) -> list[Row]:
-    """Return the margins of pro over con, by passage; known ones are read."""
+    """Return the margins of pro over con, by passage; stored ones are not computed again."""
     done: dict[str, Row] = {}
     if keep.exists():
         done = {row["id"]: row for row in map(json.loads, keep.open(encoding="utf-8"))}
@@ -103,7 +104,7 @@ def ask(folder: Path, keep: Path) -> list[Row]:
 
 
 def margins(rows: Sequence[Row], parts: Mapping[str, Standard]) -> dict[str, Values]:
-    """Return by kind margins for the right side; `packaged` ones add the similarity."""
+    """Return margins for the right side, by kind; `packaged` kinds add the similarity."""
     per = {name: standard.weight / standard.deviation for name, standard in parts.items()}
     by_kind: dict[str, list[tuple[float, int, str]]] = {}
     for row in rows:
@@ -126,7 +127,7 @@ def figures(values: Values) -> Values:
 
 
 def differences(ours: Values, other: Values) -> Values:
-    """Return low and high of both differences, float [2, 2]."""
+    """Return the interval ends of both differences, float [2, 2]."""
     debates = sorted(set(ours[:, 2]))
     by = [np.flatnonzero(ours[:, 2] == debate) for debate in debates]
     rng = np.random.default_rng(0)

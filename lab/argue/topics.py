@@ -1,15 +1,15 @@
-"""How well topics are matched with questions in other words; fits what `pnyx.search.topics` weighs.
+"""Measure how well topics match questions in other words, and fit weights for `pnyx.search.topics`.
 
     PNYX_DATA=DATA python lab/argue/topics.py [--write] [--test]
 
-paraphrases.txt holds titles of debates (Debatewise, ProCon, idebate, the bundled example) with
-questions, motions and claims written for them by hand: `+` the same way round, `-` the other way
-round, `!` close in words but another matter; `~+`, `~-` other titles that ask the same, and `~?`
-ones that are narrower, wider or beside it, which count neither as right nor as wrong. Each line is
-asked against the titles of all debates. The first 108 debates are split in two halves: on one, and
-on the 40 debates that were added later, everything is chosen, by figures that are cross-fitted over
-its debates; the other half is measured with --test. --write fits on all debates for development and
-writes the weights. What was looked at when: docs/explain/model-cards/topics.md.
+paraphrases.txt contains titles of debates (Debatewise, ProCon, idebate, the bundled example) with
+questions, motions and claims written for them by hand: `+` asks for the same, `-` for the opposite,
+`!` is similar in words but about another topic. `~+` and `~-` are other titles that ask the same or
+the opposite; `~?` are narrower, wider or related titles, which count neither as right nor as wrong.
+Each line is matched against the titles of all debates. The first 108 debates are split into two
+halves. All choices use one half and the 40 debates that were added later, with figures that are
+cross-fitted over debates. --test measures the other half. --write fits on all development debates
+and writes the weights. docs/explain/model-cards/topics.md records who looked at which data.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from pnyx.search.sides import label_on, match_labels
 PACKAGE = Path(matching.__file__).parent
 _FOLDS, _DRAWS = 9, 2000
 _ASKED = 0.3
-"""Least P(same matter) with which it is asked here which way round a topic is."""
+"""Minimum P(same topic) from which the direction (same or opposite) is determined here."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True)
 class Pair:
-    """A question with a title: features, and 1, -1 (which way round) or 0 (another matter)."""
+    """A question with a title: features, and 1 (same), -1 (opposite) or 0 (another topic)."""
 
     question: TopicQuestion
     title: str
@@ -68,7 +68,7 @@ def pairs(
     titles: Sequence[str],
     least: float = 0.35,
 ) -> list[Pair]:
-    """Return each question with the titles that are near it, and with the right ones."""
+    """Return each question paired with the titles that are close to it, and with the right ones."""
     near_pairs = []
     for question in questions:
         rows = matching.matter_features(question.text, titles)
@@ -84,7 +84,7 @@ def pairs(
 
 
 def add_ways(rows: Sequence[Pair]) -> None:
-    """Ask which way round, for the pairs of each question together."""
+    """Add the features of the direction to pairs."""
     cache = read_cache()
     for row in rows:
         key = f"{row.question.text}\t{row.title}"
@@ -95,7 +95,7 @@ def add_ways(rows: Sequence[Pair]) -> None:
 
 
 def _cache_file() -> Path | None:
-    """The file that answers of the detector are kept in, for whoever runs this often."""
+    """The file that caches the detector's answers, for repeated runs."""
     name = os.environ.get("PNYX_TOPICS_KEPT")
     return Path(name) if name else None
 
@@ -111,7 +111,7 @@ def write_cache(cache: dict[str, list[float]]) -> None:
 
 
 def fit(x: Floats, y: Floats, free: Sequence[int] = (), penalty: float = 0.3) -> Floats:
-    """Return the weights of a logistic regression, y in {1, -1}; columns `free` are not shrunk."""
+    """Return the weights of a logistic regression, y in {1, -1}; columns `free` have no penalty."""
     shrink = np.full(x.shape[1], penalty)
     shrink[list(free)] = 1e-6
     w = np.zeros(x.shape[1])
@@ -142,7 +142,7 @@ def fit_way(rows: Sequence[Pair]) -> Floats:
 
 
 def unread(rows: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs as they are where the detector is not asked."""
+    """Return the pairs with only the features that need no detector."""
     columns = [matching.WAY.index(name) for name in matching.WAY_UNREAD]
     return [replace(row, way=None if row.way is None else row.way[columns]) for row in rows]
 
@@ -156,7 +156,7 @@ def probabilities(rows: Sequence[Pair], matter: Floats, way: Floats) -> Floats:
 
 
 def cross_fitted(rows: Sequence[Pair]) -> Floats:
-    """Return the probabilities of each pair by weights fitted on other debates."""
+    """Return the probabilities of each pair, with weights fitted on other debates."""
     names = sorted({row.question.debate for row in rows})
     out = np.zeros((len(rows), 2))
     for fold in range(_FOLDS):
@@ -229,7 +229,7 @@ def at_least(least: float, least_way: float) -> Callable[[Pair, Floats], int]:
 
 
 def in_use(debates: Sequence[Debate], part: Sequence[bool]) -> None:
-    """Say what labels tell of the 30 passages found for a question, by words and by meaning."""
+    """Print how well labels decide the sides of the first 30 passages, by words and by meaning."""
     half = [debate for debate, first in zip(debates, part, strict=True) if not first]
     with tempfile.TemporaryDirectory() as folder:
         index = build_index(labelled_arguments(), Path(folder) / "index")
