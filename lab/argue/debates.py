@@ -19,8 +19,8 @@ Remove FOLDER/cases after a change of the code. Figures:
 - seconds per question after the index is open, and CPU seconds of this process, which depend little
   on other work on the machine.
 
-Variants after the first reuse earlier verdicts, so only the seconds of the first are realistic. The
-replies of a model are stored in FOLDER/replies.sqlite. By default sentences are quoted with a model,
+Variants after the first reuse earlier verdicts, so only the seconds of the first are realistic.
+FOLDER/replies.sqlite stores the replies of a model. By default sentences are quoted with a model,
 too, so that rows differ only in who decides relevance and sides; `--writer llm` changes that.
 """
 
@@ -90,7 +90,7 @@ Row = dict[str, Any]
 def outcome(
     collection: Collection, item: DebateQuestion, case: Case, spent: tuple[float, float]
 ) -> Row:
-    """Return the result of one question; each citation is 1 (right side), -1 (wrong) or 0 (off topic)."""
+    """Return the result of a question; citations are 1 (right side), -1 (wrong) or 0 (off)."""
     cited = {
         side.side: sorted({c.doc_id for s in side.response.sentences for c in s.citations})
         for side in case.sides
@@ -146,7 +146,7 @@ class Bench:
         model: StoredModel | None = None,
         variant: str = "",
     ) -> list[Row]:
-        """Ask all questions with `variant` (default: `name`); stored answers are not asked again."""
+        """Ask all questions with `variant` (default: `name`), except those with stored answers."""
         file = self.work / "cases" / f"{re.sub(r'[^A-Za-z0-9.@]+', '-', name)}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
         done: dict[str, Row] = {}

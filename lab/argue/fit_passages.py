@@ -164,7 +164,7 @@ def stored_rankings(folder: Path) -> list[Ranking]:
 
 
 def fitted(rankings: Sequence[Ranking]) -> tuple[Floats, float]:
-    """Return weights and bias of the multinomial regression; each kind of collection has weight 1."""
+    """Return weights and bias of the multinomial regression; both kinds of collection weigh 1."""
     kinds = [ranking.kind == "folders" for ranking in rankings]
     share = {kind: 1.0 / max(1, kinds.count(kind)) for kind in (True, False)}
     x = np.concatenate([ranking.inputs() for ranking in rankings])
@@ -240,7 +240,7 @@ def side_fit(rankings: Sequence[Ranking], by: tuple[Floats, float]) -> LogisticR
 def replay(
     rankings: Sequence[Ranking], chances: Sequence[Floats], least: float, most: int = 4
 ) -> str:
-    """Describe what would be cited from this probability on, with at most `most` passages a side."""
+    """Describe what would be cited from a probability on, with at most `most` passages a side."""
     names = ("right", "wrong", "mixed", "none", "other")
     counts, both, possible = dict.fromkeys(names, 0), 0, 0
     for ranking, p in zip(rankings, chances, strict=True):
@@ -261,7 +261,7 @@ def replay(
 
 
 def report(rankings: Sequence[Ranking]) -> None:
-    """Print cross-validated figures by kind; each folder or debate is predicted by a fit without it."""
+    """Print cross-validated figures by kind; folders and debates are predicted by other ones."""
     predicted: dict[int, Floats] = {}
     sides: dict[str, tuple[list[float], list[float]]] = {}
     groups = sorted({ranking.group for ranking in rankings})

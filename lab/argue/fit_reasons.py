@@ -53,7 +53,7 @@ class Passage:
 
     @property
     def usable(self) -> list[int]:
-        """The positions of sentences that can be quoted alone; if none, of those that nearly can."""
+        """The positions of sentences that can be quoted alone; else of those that nearly can."""
         alone = [i for i, name in enumerate(self.flaws) if not name]
         return alone or [i for i, name in enumerate(self.flaws) if name in ("leaning", "conceding")]
 

@@ -53,7 +53,7 @@ NAMES = ("on the question", "points", "points stated", "passages", "characters",
 
 @dataclass(frozen=True)
 class Variant:
-    """A row: changed settings, or a baseline that quotes the first `lead` sentences per document."""
+    """A row: changed settings, or a baseline that quotes `lead` sentences of each document."""
 
     name: str
     plan: Mapping[str, Any] = field(default_factory=dict)

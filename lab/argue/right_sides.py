@@ -66,7 +66,7 @@ def questions() -> Iterator[tuple[str, Collection, str, list[DebateQuestion]]]:
 
 
 def both_ways(items: Sequence[DebateQuestion]) -> list[tuple[str, str, str]]:
-    """Return (kind, pro's statement, con's statement) of each question: by rules, and as in Pnyx."""
+    """Return (kind, pro's statement, con's statement) of questions: by rules, and as in Pnyx."""
     pairs = []
     for item in items:
         text = item.question.text

@@ -1,4 +1,4 @@
-"""The card of the packaged detector of perspectives: what it is, its figures, where it fails."""
+"""The card of the packaged detector of perspectives: description, figures and limits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the debate sets teach about support: passages with a side, statements of both sides.
+"""Training data from debate sets: passages with a side, and statements of both sides.
 
-Nothing is read of the labelled BERDS pairs but their statements, so that what is near them can be
-left out (`parts_of`).
+Of the labelled BERDS pairs only the statements are read, so that similar topics can be left out
+(`parts_of`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Topic:
 
     Attributes:
         claim: as a sentence.
-        negation: by rule; empty where no rule gives one.
+        negation: by rule; empty if no rule gives one.
         source: the set it comes from.
         points: (1 for the claim or -1 against it, a point as a sentence).
     """
@@ -52,13 +52,13 @@ class Passage:
 
     Attributes:
         text: the words.
-        topic: a key of the topics; empty for what belongs to no debate.
+        topic: key of its topic; empty if it belongs to no debate.
         source: the set it comes from.
-        side: 1 for the topic's claim, -1 against it, 0 where it takes no side.
-        own: the point it makes (`bears` 1) or answers (-1); empty where none is known.
-        bears: see `own`.
-        yes: other statements that people found it to make.
-        no: statements of its topic that people found it not to make.
+        side: 1 for the topic's claim, -1 against it, 0 if it takes no side.
+        point: the point that it makes (`bears` 1) or answers (-1); empty if unknown.
+        bears: see `point`.
+        yes: other statements that it makes according to people's labels.
+        no: statements of its topic that it does not make according to people's labels.
     """
 
     text: str
@@ -110,7 +110,7 @@ class Debates:
                 self.passages.append(Passage(piece, topic, source, **more))
 
     def cut(self, text: str) -> list[str]:
-        """Return runs of 80 to 110 words; a text of no more is one."""
+        """Split a text into pieces of 80 to 110 words; shorter texts are one piece."""
         words, pieces, start = tidy(text).split(), [], 0
         if len(words) <= MOST_WORDS:
             return [" ".join(words)]
@@ -129,7 +129,7 @@ class Debates:
             self._topic(key, row["title"], "idebate")
             self._add(row["intro"], key, "introduction", pieces=4)
         rows = list(packed_lines(folder / "arguments.jsonl.gz"))
-        # A point's name ends in a, that of its counter in b.
+        # The id of a point ends in a, that of its counter in b.
         points = {r["id"][:-1]: sentence(r["conclusion"]) for r in rows if r["type"] == "point"}
         for row in rows:
             key = f"idebate {row['theme']}/{row['debate']}"
@@ -154,7 +154,7 @@ class Debates:
                     self._add(text, key, name, side=side, point=point, bears=1)
 
     def _ibm_arguments(self) -> None:
-        """One to four arguments of a side of IBM's ranking make one passage."""
+        """Add passages of one to four arguments on the same side of IBM's ranking."""
         sides = defaultdict(list)
         for row in table(self.data / "ibm_argq_rank_30k/arg_quality_rank_30k.csv.gz"):
             sure = float(row["stance_WA_conf"]) >= 0.8 and float(row["WA"]) > 0.5
@@ -198,7 +198,7 @@ class Debates:
             self.passages.append(passage)
 
     def _perspectrum(self) -> None:
-        """All wordings of a perspective but the first make a passage, the first its point."""
+        """Add passages: all wordings of a perspective except the first, which is the point."""
         folder = self.data / "perspectrum"
         pool = json.loads((folder / "perspective_pool_v1.0.json").read_text("utf-8"))
         texts = {row["pId"]: sentence(row["text"]) for row in pool}
@@ -219,7 +219,7 @@ class Debates:
                 self.passages.append(passage)
 
     def _expansions(self) -> None:
-        """What GPT-4 wrote to search BERDS's development questions: where it says yes or no."""
+        """Add GPT-4's searches for BERDS's development questions if they start with yes or no."""
         for name in ("arguana_generated", "kialo", "opinionqa"):
             path = self.data / "berds" / f"{name}_query_exp.dev.jsonl"
             for line in path.read_text("utf-8").splitlines():
@@ -237,7 +237,7 @@ class Debates:
 
 
 def encyclopaedic(data: Path) -> list[str]:
-    """Return passages of the question-answering sets: they take no side in any debate."""
+    """Return passages of question-answering sets, which take no side in any debate."""
     passages: dict[str, None] = {}
     for name in ("asqa", "qampari", "rag_bench"):
         for row in table(data / f"diras_general_qa/train/{name}_train_data.csv"):
@@ -252,7 +252,7 @@ def encyclopaedic(data: Path) -> list[str]:
 
 
 def reports(data: Path) -> list[str]:
-    """Return passages of reports on the news: on contentious matters, mostly of no side."""
+    """Return passages of news reports, which are on contentious topics but mostly take no side."""
     passages: dict[str, None] = {}
     with (data / "reportgen/ragtime26_bitem/T1_run_1.jsonl").open(encoding="utf-8") as stream:
         for line in stream:
@@ -264,23 +264,23 @@ def reports(data: Path) -> list[str]:
 
 
 SPLIT = Path(__file__).with_name("split.json")
-"""Part -> SHA-1 of the keys of its topics, 8 digits each; every packaged model was trained by it.
+"""Part -> SHA-1 of the keys of its topics, 8 digits each; every packaged model was trained with it.
 
-Made once, by cosines of the claims: 60 Debatewise pages drawn for development and 60 for the test,
-and dropped all that was nearer than `NEAR` to these or to BERDS's statements. Kept as a file, since
-the claims change with `claim_rules`.
+It was made once, from the cosines of claims: 60 Debatewise pages were drawn for development and 60
+for the test, and all topics closer than `NEAR` to these or to BERDS's statements were dropped. It
+is stored in a file, because the claims change with `claim_rules`.
 """
 
 
 def parts_of(debates: Debates) -> dict[str, str]:
-    """Return for each topic's key train, development, test or dropped."""
+    """Return the part of each topic, by key: train, development, test or dropped."""
     split = json.loads(SPLIT.read_text("utf-8"))
     parts = {digest: part for part, digests in split.items() for digest in digests.split()}
     return {key: parts[hashlib.sha1(key.encode()).hexdigest()[:8]] for key in debates.topics}
 
 
 def turned(statement: str) -> str:
-    """Return a statement's negation, empty where no rule gives a plain one."""
+    """Return the negation of a statement; empty if no rule gives an ordinary sentence."""
     other = opposite(statement) or ""
     return other if is_plain(other) else ""
 

@@ -1,4 +1,4 @@
-"""Measures a detector of perspectives against the untrained similarity, with intervals."""
+"""Compare a detector of perspectives with the untrained similarity, with intervals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Scores = Mapping[str, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Probability from a score: the logistic of a line."""
+    """Probability from a score: the logistic of a linear function."""
 
     slope: float
     intercept: float
@@ -54,12 +54,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What no detector is trained on.
+    """Pairs on which no detector is trained.
 
     Attributes:
         sets: labelled pairs by the set's name.
-        near: their similarity: the largest cosine of the statement to a window of the passage.
-        parts: of each topic what `parts_of` says.
+        near: their similarity: the largest cosine of the statement with a window of the passage.
+        parts: part of each topic, from `parts_of`.
     """
 
     sets: Mapping[str, Sequence[Pair]]
@@ -73,7 +73,7 @@ class HeldOut:
 
 
 def held_out(data: Path) -> HeldOut:
-    """Return all labelled pairs that detectors are calibrated on and measured by."""
+    """Return all labelled pairs for calibrating and measuring detectors."""
     debates, encoder = Debates(data), load_encoder()
     rows = list(table(data / "berds" / "pers_det.test.tsv"))
     parts = parts_of(debates)
@@ -95,10 +95,10 @@ def sets_of(
 ) -> dict[str, list[Pair]]:
     """Return the pairs of each set.
 
-    A page's claim and its negation are asked about three of its own passages, the four closest of
-    other debates and the three closest encyclopaedic ones, as retrieval would bring them: 15 % of
-    pairs are in support, about as in BERDS. Closest by shared words: were it by the similarity that
-    detectors are compared to, that one would be put at a disadvantage.
+    The claim of a page and its negation are paired with three passages of the page, the four
+    closest of other debates and the three closest encyclopaedic ones, as in retrieval: 15 % of the
+    pairs are in support, about as in BERDS. Closeness is by shared words, because closeness by the
+    similarity, with which detectors are compared, would put it at a disadvantage.
     """
     rng = random.Random(1)
     others = [
@@ -155,17 +155,17 @@ def _pages(
 
 
 def both(scores: Scores, near: Scores) -> dict[str, Floats]:
-    """Return the mean of two systems' z-scores; mean and deviation are of the development pages."""
+    """Return the mean z-score of two systems; mean and deviation come from development pages."""
     return {name: (_z(scores, name) + _z(near, name)) / 2 for name in scores}
 
 
 def compare(
     sets: Mapping[str, Sequence[Pair]], near: Scores, others: Mapping[str, Scores]
 ) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Return for each set and system AUROC, AP, F1 and ECE: value, interval; the same of the
-    difference to the similarity (`near`), groups drawn anew.
+    """Return AUROC, AP, F1 and ECE by set and system, with intervals.
 
-    Curve and threshold of each are of the development pages.
+    The same figures are given for the difference from the similarity (`near`). Groups are
+    resampled. Curve and threshold of each system are fitted on the development pages.
     """
     systems: dict[str, Scores] = {"similarity": near, **others}
     labels = {name: np.array([_label(p) for p in pairs]) for name, pairs in sets.items()}
@@ -190,8 +190,10 @@ def _z(scores: Scores, name: str) -> Floats:
 
 
 def right_sides(pairs: Sequence[Pair], scores: Floats) -> tuple[int, int]:
-    """Return of how many texts the one statement in support scores above one that is not, and of
-    how many texts that can be said: those with a pair of each; ties count as wrong."""
+    """Return the number of texts whose supported statement scores highest, and of comparable texts.
+
+    Comparable texts have a supported and an unsupported statement; ties count as wrong.
+    """
     best: dict[tuple[str, str], dict[bool, float]] = {}
     for pair, score in zip(pairs, scores, strict=True):
         by_label = best.setdefault((pair.group, pair.text), {})
@@ -203,7 +205,7 @@ def right_sides(pairs: Sequence[Pair], scores: Floats) -> tuple[int, int]:
 def order(
     pairs: Sequence[Pair], near: Floats, others: Mapping[str, Floats]
 ) -> dict[str, dict[str, list[float]]]:
-    """Return AUROC and AP of systems with nothing fitted, as `compare` does."""
+    """Return AUROC and AP of systems without fitting anything, in the format of `compare`."""
     y, groups = (np.array([f(p) for p in pairs]) for f in (_label, _group))
     draws = _draws(groups, y)
     systems = {"similarity": near, **others}
@@ -224,7 +226,7 @@ def _group(pair: Pair) -> str:
 
 
 def fit(x: Floats, y: Bools, groups: npt.NDArray[Any]) -> tuple[Line, float]:
-    """Fit the curve; the threshold is that of best F1, averaged over 100 draws of the groups."""
+    """Fit the curve; the threshold has the best F1, averaged over 100 samples of the groups."""
     model = LogisticRegression(C=1e6, max_iter=1000).fit(x[:, None], y)
     curve = Line(float(model.coef_[0, 0]), float(model.intercept_[0]))
     p, thresholds = curve(x), []
@@ -237,7 +239,7 @@ def fit(x: Floats, y: Bools, groups: npt.NDArray[Any]) -> tuple[Line, float]:
 
 
 def _draws(groups: npt.NDArray[Any], y: Bools) -> list[npt.NDArray[np.int64]]:
-    """Return all rows, then rows of groups drawn with replacement, each with both labels."""
+    """Return all rows, then samples of groups with replacement that contain both labels."""
     rng, names = np.random.default_rng(1), np.unique(groups)
     members = {name: np.flatnonzero(groups == name) for name in names}
     drawn = [np.arange(len(y))]

@@ -1,11 +1,11 @@
 """Figures of the packaged detector of perspectives, compared with the untrained similarity.
 
     PNYX_DATA=DATA python lab/berds/detector_figures.py [--folder FOLDER]
-    ... --write docs/lab/perspective-detector.md   # renews its section
+    ... --write docs/lab/perspective-detector.md   # updates its section
 
-Curve and threshold of both are fitted on Debatewise pages not used in training; figures are on
-others and of the pairs of BERDS that people labelled. FOLDER holds another detector, as
-lab/training/train_perspectives.py writes it.
+Curves and thresholds are fitted on Debatewise pages that were not used in training. Figures are for
+other such pages and for the labelled pairs of BERDS. FOLDER contains another detector, as written
+by lab/training/train_perspectives.py.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 
 @dataclass(frozen=True, slots=True)
 class DetectorFigures:
-    """What a detector reaches.
+    """The figures of a detector.
 
     Attributes:
-        figures: of `detection.compare`; the detector is "packaged".
-        sides: for each set, of how many texts it tells the side, and of how many that can be said.
-        pace: pairs a second, on BERDS.
-        development: AUROC and AP on the pages by which is chosen (`detection.order`).
+        figures: from `detection.compare`; the detector is "packaged".
+        sides: for each set, the result of `detection.right_sides`.
+        pace: pairs per second, on BERDS.
+        development: AUROC and AP on the development pages (`detection.order`).
     """
 
     figures: Figures
@@ -51,7 +51,7 @@ class DetectorFigures:
 
 
 def measure(judge: StudentJudge, held_out: HeldOut) -> DetectorFigures:
-    """Ask a detector all pairs that are held out."""
+    """Measure a detector on all held-out pairs."""
     p, pace = {}, 0.0
     for name, pairs in held_out.sets.items():
         start = time.monotonic()
@@ -73,14 +73,14 @@ def measure(judge: StudentJudge, held_out: HeldOut) -> DetectorFigures:
 
 
 def development_odds(judge: StudentJudge, held_out: HeldOut) -> detection.Floats:
-    """Return log-odds of the pairs of the development pages alone."""
+    """Return log-odds of the pairs of the development pages only."""
     answers = judge.judge([Support("", p.text, p.statement) for p in held_out.sets[DEVELOPMENT]])
     p = np.array([answer.probability for answer in answers])
     return np.log(p / (1 - p))
 
 
 def open_detector(folder: Path) -> StudentJudge:
-    """Open what lab/training/train_perspectives.py wrote."""
+    """Open a detector that lab/training/train_perspectives.py wrote."""
     student = read_student(folder, "support")
     return StudentJudge(student, load_scorer(student.kind, folder, student.settings))
 
@@ -95,8 +95,8 @@ def main() -> None:
     measured = measure(judge, held_out)
     report.line()
     report.line(
-        f"Detector: {judge.name}, {measured.pace:.0f} pairs a second on BERDS, all statements about "
-        "a passage asked at once."
+        f"Detector: {judge.name}, {measured.pace:.0f} pairs a second on BERDS, all statements "
+        "about a passage asked at once."
     )
     for name, pairs in held_out.sets.items():
         report.line(f"- {name}: {len(pairs)} pairs, {sum(p.label for p in pairs)} in support, "

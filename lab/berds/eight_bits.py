@@ -1,8 +1,9 @@
-"""8-bit products of 4-bit weights: twice as fast as ONNX Runtime's own operator.
+"""8-bit products of 4-bit weights, twice as fast as ONNX Runtime's operator.
 
-`MatMulNBits` unpacks its weights for every few rows. Here they leave the graph, and are unpacked
-once, when the detector is opened (`pnyx.judging.students.reader`), to integers with one scale for
-each column; a token's inputs are rounded to integers with a scale of their own.
+`MatMulNBits` unpacks its weights again for every few rows. Here the weights are moved out of the
+graph and are unpacked once, when the detector is opened (`pnyx.judging.students.reader`), to
+integers with one scale per column. The inputs of each token are rounded to integers with their own
+scale.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def multiply_in_eight_bits(model: Any) -> dict[str, npt.NDArray[Any]]:
     """Replace every `MatMulNBits` of a model, in place; return the matrices for `MATRICES`.
 
     Args:
-        model: onnx.ModelProto of opset 18 or newer, its weights of four bits with zeros.
+        model: onnx.ModelProto of opset 18 or newer, with 4-bit weights and zero points.
     """
     from onnx import helper, numpy_helper
 
@@ -56,7 +57,7 @@ def multiply_in_eight_bits(model: Any) -> dict[str, npt.NDArray[Any]]:
 
 
 def _elsewhere(name: str, rows: int, inner: int) -> Iterator[Any]:
-    """Yield what stands in the graph for the integers and scales of a matrix."""
+    """Yield the external tensors that replace the integers and scales of a matrix in the graph."""
     from onnx import TensorProto
 
     for part, kind, dims in (
@@ -70,7 +71,7 @@ def _elsewhere(name: str, rows: int, inner: int) -> Iterator[Any]:
 
 
 def _product(node: Any, name: str, prefix: str, rounded: set[str]) -> Iterator[Any]:
-    """Yield the nodes in place of one product; inputs that another one rounded are not anew."""
+    """Yield the nodes that replace one product; inputs are rounded once for all products."""
     from onnx import TensorProto, helper
 
     source = node.input[0]
@@ -86,7 +87,7 @@ def _product(node: Any, name: str, prefix: str, rounded: set[str]) -> Iterator[A
 
 
 def _rounding() -> Any:
-    """Return what all products share: as a function, its nodes are stored once."""
+    """Return the rounding that all products share, as a function, so that it is stored once."""
     from onnx import parser
 
     head = f'<domain: "{_DOMAIN}", opset_import: ["" : 21]>'

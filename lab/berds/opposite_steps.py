@@ -1,4 +1,4 @@
-"""Draws what teaches to read a side in any wording: a passage and four pairs of statements."""
+"""Draw training steps of passages with four pairs of opposite statements in many wordings."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from side_steps import SHARES
 from wordings import Pair, patterns, written, written_pair
 
 _WRITTEN = 0.6
-"""Share of passages of topics for which questions were written."""
+"""Share of passages from topics with hand-written questions."""
 _PAIRS, _QUESTIONS = 4, 3
-"""Pairs of a passage, the last of another topic; of these at most so many written."""
+"""Pairs per passage, the last one from another topic; maximum number of hand-written ones."""
 _OTHER = 0.7
-"""Share of last pairs that are a written question."""
+"""Share of last pairs that are a hand-written question."""
 
 _LEAST, _MOST, _WHOLE, _LONGEST = 25, 55, 0.1, 90
 _POINT = 0.2
-"""Share of passages that begin with their point, as a heading would stand there."""
+"""Share of passages that start with their point, like a heading."""
 _PLAIN = 0.6
 _HOUSE = re.compile(r"^this house (would|should) ", re.IGNORECASE)
 _DRAWN, _TOKENS = 500, 2600
@@ -36,11 +36,11 @@ class OppositeFeed:
     """Endless steps, the same for the same seed.
 
     Args:
-        topics: those to train on.
-        passages: of these topics.
-        words: tokens.
-        seed: of all that is drawn.
-        tokens: of a step, about.
+        topics: topics to train on.
+        passages: passages of these topics.
+        words: the tokenizer.
+        seed: seed of the random draws.
+        tokens: approximate number of tokens in a step.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class OppositeFeed:
         self._shares = {name: share for name, share in SHARES.items() if name in self._of_set}
 
     def reseed(self, seed: int) -> None:
-        """Draw anew, by another seed."""
+        """Restart the random draws with another seed."""
         self._draw = random.Random(seed)
 
     def steps(self) -> Iterator[Step]:
-        """Yield passages with pairs of statements, of each pair the right one first."""
+        """Yield passages with pairs of statements, the right one first in each pair."""
         relations = [SUPPORTS, OPPOSES] * (_PAIRS - 1) + [NEITHER] * 2
         while True:
             blocks: list[list[Row]] = [[]]
@@ -106,7 +106,7 @@ class OppositeFeed:
         return draw.choice(self._of_set[name])
 
     def _pairs(self, passage: Passage) -> list[Pair]:
-        """Return pairs about the passage's topic, its claim's side first."""
+        """Return pairs about the topic of a passage, the side of its claim first."""
         draw, topic = self._draw, self._topics[passage.topic]
         questions = self._questions.get(passage.topic, [])
         pairs = [written_pair(sign, text, draw) for sign, text in

@@ -59,13 +59,13 @@ class Reader(nn.Module):  # type: ignore[misc]
         """Return hidden states.
 
         Args:
-            ids: of tokens, int64 [batch, tokens].
-            places: the position of each in its text.
-            texts: 0 passage, from 1 statements, -1 padding.
-            wanted: of which places, int64 [places]; of all by default.
+            ids: token ids, int64 [batch, tokens].
+            places: position of each token in its text.
+            texts: 0 for the passage, from 1 for statements, -1 for padding.
+            wanted: positions whose states are returned, int64 [places]; all by default.
         """
         is_statement = texts > 0
-        # As MPNet reads a pair: the second text begins with what ends the first.
+        # MPNet reads a pair in this way: the second text starts with the end token of the first.
         ids = torch.where(is_statement & (places == 0), torch.full_like(ids, END), ids)
         places = places + is_statement * (texts == 0).sum(1, keepdim=True)
         seen = (texts[:, :, None] == texts[:, None, :]) | (texts[:, None, :] == 0)
@@ -77,7 +77,7 @@ class Reader(nn.Module):  # type: ignore[misc]
         self, ids: torch.Tensor, places: torch.Tensor, texts: torch.Tensor, pair_index: torch.Tensor
     ) -> torch.Tensor:
         """Return float32 [pairs, 3]; `asked` holds row and statement of each, int64 [pairs, 2]."""
-        # Of its last layer a passage is only read; `pack` puts it last.
+        # The last layer needs no states of passages; `pack` puts them last.
         width = int((texts > 0).sum(1).max())
         wanted = torch.arange(width, device=texts.device)
         hidden = self.states(ids, places, texts, wanted).float()
@@ -88,10 +88,11 @@ class Reader(nn.Module):  # type: ignore[misc]
 
 
 class OnePassage(nn.Module):  # type: ignore[misc]
-    """What is exported: a passage and statements about it, to the log-odds of three classes.
+    """The exported network: from a passage and statements about it to log-odds of three classes.
 
-    The products of all tokens are one. Attention is not: a statement has slots of its own, so its
-    numbers have the same bits whatever stands beside it. Their queries go by parts of 16 slots.
+    All tokens are multiplied in one product. Attention is separate: each statement has its own
+    slots, so its numbers do not depend on the other statements, not even in the last bit. Queries
+    are processed in groups of 16 slots.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -102,8 +103,8 @@ class OnePassage(nn.Module):  # type: ignore[misc]
         """Return float32 [statements, 3].
 
         Args:
-            passage: ids of its tokens, int64 [tokens].
-            statements: those of each, int64 [statements, slots], -1 in slots without one.
+            passage: token ids, int64 [tokens].
+            statements: token ids, int64 [statements, slots], -1 in empty slots.
         """
         body, length = self.reader.body, passage.shape[0]
         before, positions = torch.arange(length), torch.arange(statements.shape[1])
@@ -112,7 +113,7 @@ class OnePassage(nn.Module):  # type: ignore[misc]
             _places(filled),
             (filled.flatten().long().cumsum(0) - 1).view(filled.shape),
         )
-        # As MPNet reads a pair: the second text begins with what ends the first.
+        # MPNet reads a pair in this way: the second text starts with the end token of the first.
         ids = torch.where(positions == 0, torch.full_like(statements, END), statements).flatten()[
             filled_slots
         ]
@@ -146,13 +147,13 @@ class OnePassage(nn.Module):  # type: ignore[misc]
                 context = torch.cat([alone.transpose(0, 1).reshape(-1, WIDTH), context])
             return context[None]
 
-        # Of its last layer a passage is only read.
+        # The last layer needs no states of the passage.
         wanted = torch.arange(filled_slots.shape[0]) + length
         ids, places = torch.cat([passage, ids])[None], torch.cat([before, after])[None]
         hidden = body(ids, places, attend, wanted)[0]
         share = filled.float() / filled.sum(1, keepdim=True)
         mean = share[:, None] @ hidden[slots]
-        # A product of all rows may round each by how many they are.
+        # The rounding of a matrix product may depend on the number of rows.
         return (mean * self.reader.head.weight).sum(-1) + self.reader.head.bias
 
 
@@ -161,7 +162,7 @@ def _places(where: torch.Tensor) -> torch.Tensor:
 
 
 class Words:
-    """Token ids of texts, as the packaged detector reads them; statements are kept.
+    """Token ids of texts, as the packaged detector reads them; those of statements are cached.
 
     Args:
         tokenizer: the content of a tokenizer.json.
@@ -172,7 +173,7 @@ class Words:
         self._cache: dict[str, list[int]] = {}
 
     def passage(self, text: str) -> list[int]:
-        """Return at most `MOST_PASSAGE` ids, the special ones at both ends."""
+        """Return at most `MOST_PASSAGE` ids, with the special ones at both ends."""
         return self._ids(text, MOST_PASSAGE)
 
     def statement(self, text: str) -> list[int]:
@@ -183,7 +184,7 @@ class Words:
 
 
 def pack(rows: Sequence[tuple[list[int], list[list[int]]]]) -> Packed:
-    """Return what `Reader` takes of passages and the statements about each, which stand first."""
+    """Return the input of `Reader` for passages with statements; statements come first in a row."""
     width = max(len(passage) + sum(map(len, statements)) for passage, statements in rows)
     ids = torch.zeros(len(rows), width, dtype=torch.long)
     places, texts = torch.zeros_like(ids), torch.full_like(ids, _PADDING)
@@ -202,7 +203,7 @@ def pack(rows: Sequence[tuple[list[int], list[list[int]]]]) -> Packed:
 
 
 def quick_products(device: str) -> Any:
-    """Return a context of products in bfloat16, where the processor has them."""
+    """Return a context with products in bfloat16 if the processor supports them."""
     able = device != "cpu" or torch.ops.mkldnn._is_mkldnn_bf16_supported()
     return torch.autocast(device, torch.bfloat16, enabled=able)
 
@@ -232,9 +233,9 @@ def predict(
 
 
 def export(reader: Reader, path: Path) -> None:
-    """Write `OnePassage` as ONNX, its matrices and words in four bits, its products in eight.
+    """Write `OnePassage` as ONNX with 4-bit matrices and words, and 8-bit products.
 
-    The matrices are written beside it.
+    The matrices are written into a separate file next to it.
     """
     import onnx
 

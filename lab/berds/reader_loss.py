@@ -7,17 +7,17 @@ from reader import NEITHER, OPPOSES, SUPPORTS
 from relevance_steps import NOT, Step
 
 _CLASSES = 0.5
-"""Weight of the three classes beside the order of opposite statements."""
+"""Weight of the loss on classes, relative to that on the order of opposite statements."""
 
 
 def loss_of(odds: torch.Tensor, step: Step) -> torch.Tensor:
-    """Cross-entropy; where only "not in support" is known, of support against the other two.
+    """Return the cross-entropy; for label `NOT`, of support against the other two classes.
 
-    Of opposite statements half of it, and that the right one is in support rather than the wrong.
+    For opposite statements it has weight 0.5, and the loss on their order is added.
 
     Args:
-        odds: of supports, opposes and neither, [pairs, 3].
-        step: what they are of, on the same device.
+        odds: log-odds of supports, opposes and neither, [pairs, 3].
+        step: the step that they belong to, on the same device.
     """
     logs = torch.log_softmax(odds, -1)
     exact = logs.gather(1, step.relations.clamp(max=NEITHER)[:, None])[:, 0]
@@ -31,10 +31,10 @@ def loss_of(odds: torch.Tensor, step: Step) -> torch.Tensor:
 
 
 def margins(odds: torch.Tensor) -> torch.Tensor:
-    """Return by how much the log-odds of support of the first of two statements is the higher.
+    """Return the log-odds of support of each first statement minus those of the second.
 
     Args:
-        odds: of supports, opposes and neither, [2 passages, 3].
+        odds: log-odds of supports, opposes and neither, [2 passages, 3].
     """
     support = odds[:, SUPPORTS] - torch.logsumexp(odds[:, OPPOSES:], dim=1)
     margin: torch.Tensor = support[::2] - support[1::2]

@@ -1,4 +1,4 @@
-"""Draws what a step of the training sees: passages, and statements of known relation to each."""
+"""Draw training steps of passages with statements of known relation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from debates import MOST_WORDS, NEAR, Passage, Rows, Topic, turned
 from reader import NEITHER, OPPOSES, SUPPORTS, Packed, Words, pack
 
 NOT = 3
-"""Not in support; whether it opposes is not known."""
+"""Not in support; it is unknown whether it opposes."""
 
 SHARES = {
     "idebate": 0.20,
@@ -30,13 +30,13 @@ SHARES = {
     "point": 0.12,
     "views": 0.08,
 }
-"""How often a passage of a set is drawn. A point alone is short, and its side is clear."""
+"""Share of passages drawn from each set. A `point` alone is short, and its side is clear."""
 
 _OUTRIGHT = 0.35
-"""Share of passages into which the claim that they support is put: polarity is plain there."""
+"""Share of passages into which the supported claim is inserted, to make the side explicit."""
 
 _MID_SENTENCE = 0.5
-"""Share of passages of which the first or the last words are cut off, as web pages are cut."""
+"""Share of passages whose first or last words are cut off, as in passages of web pages."""
 _LEAST_CUT, _MOST_FIRST, _MOST_LAST = 60, 15, 10
 
 _LEAST_MIXED = 40
@@ -51,9 +51,9 @@ Statement = tuple[str, int, float]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: what the network takes, and relation and weight of each pair.
+    """One step: the input of the network, and relation and weight of each pair.
 
-    `paired`: of each two statements in a row the first is right and the second wrong.
+    If `paired`, consecutive statements are pairs of a right one and its opposite.
     """
 
     packed: Packed
@@ -66,16 +66,16 @@ class Feed:
     """Endless steps, the same for the same seed.
 
     Args:
-        topics: those to train on.
-        vectors: of their claims, unit length.
-        passages: of these topics.
-        neutral: passages of no side, encyclopaedic ones and reports.
-        neutral_vectors: of these, unit length.
-        words: tokens.
-        seed: of all that is drawn.
-        mixed: share of the passages of a side of which only a half is kept, amid words of no side
-            on the same topic, so that style does not tell what takes a side.
-        tokens: of a step, about.
+        topics: topics to train on.
+        vectors: vectors of their claims, unit length.
+        passages: passages of these topics.
+        neutral: passages without a side: encyclopaedic ones and reports.
+        neutral_vectors: their vectors, unit length.
+        words: the tokenizer.
+        seed: seed of the random draws.
+        mixed: share of the passages with a side that are shortened and surrounded by neutral text
+            on the same topic, so that style does not reveal which passages take a side.
+        tokens: approximate number of tokens in a step.
     """
 
     def __init__(
@@ -114,11 +114,11 @@ class Feed:
             self._beside[text] = [self._keys[j] for j in np.argsort(-row)[:12]]
 
     def reseed(self, seed: int) -> None:
-        """Draw anew, by another seed."""
+        """Restart the random draws with another seed."""
         self._random = random.Random(seed)
 
     def steps(self) -> Iterator[Step]:
-        """Yield steps; texts of like length stand together."""
+        """Yield steps of texts of similar length."""
         while True:
             drawn = [self._row() for _ in range(_DRAWN)]
             drawn.sort(key=self._length)
@@ -176,7 +176,7 @@ class Feed:
         return " ".join(words[draw.randint(0, _MOST_FIRST) : len(words) - last])
 
     def _outright(self, passage: Passage) -> str:
-        """Return the text, at times with the claim it supports as one more sentence."""
+        """Return the text, sometimes with the claim that it supports as an additional sentence."""
         if not passage.side or self._random.random() > _OUTRIGHT:
             return passage.text
         topic = self._topics[passage.topic]
@@ -209,7 +209,7 @@ class Feed:
         return first + self._random.sample(more, min(len(more), _MOST - len(first)))
 
     def _own_point(self, passage: Passage) -> list[Statement]:
-        """Return the point that it makes or answers and, at times, that point negated."""
+        """Return the point that a passage makes or answers and, sometimes, its negation."""
         if not passage.bears:
             return []
         statements: list[Statement] = [(passage.point, _relation(passage.bears), 1.0)]
@@ -220,7 +220,7 @@ class Feed:
         return statements
 
     def _points(self, passage: Passage, topic: Topic) -> list[Statement]:
-        """Return points of the topic that it does not make: mostly, where it is of their side."""
+        """Return points of the topic that the passage does not make, or probably does not."""
         draw, side = self._random.choice, passage.side
         if passage.source == "key-points":
             yes: list[Statement] = [(draw(passage.yes), SUPPORTS, 1.0)] if passage.yes else []

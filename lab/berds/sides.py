@@ -1,14 +1,14 @@
-"""How often the detector of perspectives tells the side of an argument, on development pages alone.
+"""How often does the detector of perspectives find the side of an argument? On development pages.
 
     PNYX_DATA=DATA python lab/berds/sides.py [--folder FOLDER]
 
-The arguments are those of the Debatewise pages by which the detector of perspectives was chosen
-(`debates.parts_of`: development). The detector is asked whether each supports what pro says on the
-page's title and whether it supports what con says (`pnyx.judging.statements`). The slope that turns
-the difference of the two log-odds into a probability is fitted on half of the pages and measured on
-the other half, both ways round; so is the share of right sides among those that it is surest of.
-FOLDER holds another detector, as lab/training/train_perspectives.py writes it. What the encoder's
-former stance head reached: docs/explain/decisions/sides.md.
+The arguments are those of the Debatewise pages with which the detector was chosen
+(`debates.parts_of`: development). The detector judges whether an argument supports the statements
+of pro and of con on the title of its page (`pnyx.judging.statements`). The slope that turns the
+difference of log-odds into a probability is fitted on each half of the pages and measured on the
+other; so is the share of right sides among the most confident predictions. FOLDER contains another
+detector, as written by lab/training/train_perspectives.py. For the results of the former stance
+head of the encoder see docs/explain/decisions/sides.md.
 """
 
 from __future__ import annotations

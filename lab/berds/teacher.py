@@ -1,16 +1,16 @@
-"""A causal language model's verdicts on retrieved passages, to train a student on.
+"""Verdicts of a causal language model on retrieved passages, for training a student.
 
     PNYX_DATA=DATA python lab/berds/teacher.py --model FOLDER --out FILE [--pairs N]
-    ... --views      # of the perspectives of BERDS's development questions, not of debates' claims
-    ... --measure    # figures on the labelled pairs of BERDS; nothing is learnt from the answers
+    ... --views      # about the perspectives of BERDS's development questions, not debates' claims
+    ... --measure    # figures on the labelled pairs of BERDS; the answers are not used for training
 
-FOLDER holds a causal model as transformers writes it (safetensors). Statements are asked about
-passages of a mixed corpus: debates, encyclopaedic texts and reports, none of the topics that
-`debates.parts_of` sets apart. One line per passage, written as soon as it is answered; run it
+FOLDER contains a causal model in the format of transformers (safetensors). Statements are judged on
+passages of a mixed corpus: debates, encyclopaedic texts and reports, without the topics that
+`debates.parts_of` holds out. Each passage is a line, written as soon as it is answered; run it
 again to resume.
 
-The passage stands before the statements, and no statement sees another, so that a passage is read
-once for all of them.
+The passage comes before the statements, and statements do not attend to each other, so that a
+passage is read once for all of them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _POINTS, _OTHERS = 4, 2
 
 @dataclass(frozen=True, slots=True)
 class PassageStatements:
-    """A passage, and the statements asked about it."""
+    """A passage, and the statements to judge on it."""
 
     text: str
     source: str
@@ -64,7 +64,7 @@ class PassageStatements:
 
 
 class Teacher:
-    """Log-odds of yes against no, of all statements about a passage at once."""
+    """Log-odds of yes against no, for all statements on a passage at once."""
 
     def __init__(self, folder: Path) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -90,7 +90,7 @@ class Teacher:
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def judge(self, item: PassageStatements) -> list[float]:
         """Return the log-odds of support of each statement."""
-        # What the texts say must not read as the template's own marks.
+        # Texts must not contain the marks of the template.
         plain = " ".join(item.text.replace("<|", "< |").split())
         parts = [self._ids(plain)]
         parts += [
@@ -121,12 +121,12 @@ class Teacher:
 
 
 def lessons(data: Path, views: bool, seed: int = 0) -> Iterator[PassageStatements]:
-    """Yield what is to be asked, always the same for the same data, topic after topic.
+    """Yield the passages and statements to judge, by topic; the same for the same data.
 
     Args:
         data: folder of the data sets.
-        views: about the perspectives of BERDS's development questions, or about debates' claims.
-        seed: of all that is drawn.
+        views: use the perspectives of BERDS's development questions, not the claims of debates.
+        seed: seed of the random draws.
     """
     debates, encoder, rng = Debates(data), load_encoder(), random.Random(seed)
     keys = list(debates.topics)
@@ -167,13 +167,13 @@ def lessons(data: Path, views: bool, seed: int = 0) -> Iterator[PassageStatement
 
 
 def _drawn(scores: Rows, rng: random.Random) -> Sequence[int]:
-    """Return places of passages: two of the first, one of those behind."""
+    """Return positions of passages: two from the first `_NEAR`, one from the rest."""
     order = [int(i) for i in np.argsort(-scores)[:_WIDE]]
     return rng.sample(order[:_NEAR], 2) + rng.sample(order[_NEAR:], 1)
 
 
 def teach(teacher: Teacher, out: Path, pairs: int, views: bool) -> None:
-    """Ask until so many pairs are answered; what stands in `out` is not asked again."""
+    """Ask until `pairs` pairs are answered, except those with answers in `out`."""
     done = 0
     answered: set[tuple[str, tuple[str, ...]]] = set()
     if out.exists():
@@ -211,7 +211,7 @@ def odds_of(teacher: Teacher, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[n
 
 
 def measure(teacher: Teacher) -> dict[str, Any]:
-    """Return how the teacher orders the pairs of BERDS, alone and with the similarity."""
+    """Return AUROC and AP of the teacher on the pairs of BERDS, alone and with the similarity."""
     held_out = detection.held_out(DATA)
     odds = odds_of(teacher, held_out.texts[detection.BERDS])
     near = held_out.near[detection.BERDS]

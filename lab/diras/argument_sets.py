@@ -1,13 +1,14 @@
 """The default judge of relevance, and students, on arguments.
 
     PNYX_DATA=DATA python lab/diras/argument_sets.py [STUDENT ...]
-    ... --write docs/lab/relevance-students.md   # renews its section
+    ... --write docs/lab/relevance-students.md   # updates its section
 
-No student was trained or chosen on these sets. The judge's curve for questions without a definition
-is fitted to them, which moves no order. Webis-ArgQuality-20: questions alone; its relevance is
-a scale. SIGIR-19: a query with a description of who searches and why, which is no definition of
-what is relevant; grades 1 to 4. Relevant, for AUROC: above the set's median. nDCG: the scale from
-its lowest value, linear. Both are means over questions; bootstrap intervals over questions.
+No student was trained or chosen on these sets. The curve of the default judge for questions without
+a definition is fitted on them, but it does not change rankings. Webis-ArgQuality-20 has questions
+only, and a scale of relevance. SIGIR-19 has queries with a description of the searcher and the
+purpose, which is not a definition of relevance, and grades 1 to 4. For AUROC, texts above the
+median of the set are relevant; for nDCG, gains are linear from the lowest value. Both are means
+over questions, with bootstrap intervals over questions.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def _scores(answers: Sequence[Answer], name: str) -> np.ndarray:
 
 
 def by_question(pairs: Pairs, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return AUROC and nDCG of each question that has them."""
+    """Return AUROC and nDCG of each question; NaN if undefined."""
     cut = np.median(pairs.gains)
     areas, gains = [], []
     for name in sorted(set(pairs.groups)):

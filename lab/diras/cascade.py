@@ -1,16 +1,15 @@
-"""A first stage for the clear cases of ChatReportRetrieve: the lexical student before a strong one.
+"""A cascade on ChatReportRetrieve: the lexical student decides clear cases, a strong one the rest.
 
     python lab/diras/teacher_labels.py --out TEACHING
     PNYX_DATA=DATA python lab/diras/cascade.py STRONG --teaching TEACHING
-    ... --write docs/lab/cascade.md   # renews its section
+    ... --write docs/lab/cascade.md   # updates its section
 
 STRONG is a folder of `pnyx annotate distil`, trained without these questions. The lexical student
-is trained here, on TEACHING's qa.jsonl and climretrieve.jsonl. Question by question: both students'
-curves (Platt) and thresholds of F1, and the regions of the lexical one, are fitted on people's
-labels of the other questions, as by `pnyx judge calibrate --error`. These are few; so the
-regions of the lexical one are also fitted on the teacher's labels of the questions that its
-training held out. Seconds are those of the whole judge on the pairs of all questions, its files
-opened already.
+is trained here, on qa.jsonl and climretrieve.jsonl of TEACHING. For each question, the curves
+(Platt) and F1 thresholds of both students, and the certain regions of the lexical one, are fitted
+on people's labels of the other questions, as by `pnyx judge calibrate --error`. Because these are
+few, the regions are also fitted on the teacher's labels of questions that were held out in
+training. Seconds are those of the whole judge on all pairs, with its files already open.
 """
 
 from __future__ import annotations
@@ -50,19 +49,19 @@ MEASURED = ("AUROC", "F1")
 
 Floats = np.ndarray
 Labelled = tuple[Floats, Floats, Floats]
-"""Own probabilities, labels and questions."""
+"""Probabilities of the student, labels and questions."""
 Opener = Callable[[], StudentJudge]
 
 
 @dataclass(frozen=True)
 class CrossFittedAnswers:
-    """All questions' answers, each question by a judge that was fitted on the others.
+    """Answers to all questions, each by a judge that was fitted on the other questions.
 
     Attributes:
         probability: float64 [n].
         verdict: bool [n].
         first: bool [n], whether the first stage decided.
-        seconds: of all questions together.
+        seconds: total time.
     """
 
     probability: Floats
@@ -87,7 +86,7 @@ def recalibration(
 
 
 def by_question(pairs: Pairs, make: Callable[[Floats], Judge]) -> CrossFittedAnswers:
-    """Ask each question's pairs of the judge that `make` fits on the pairs that it is given."""
+    """Ask about each question the judge that `make` fits on the pairs of the other questions."""
     count = len(pairs.questions)
     probability, verdict, first = np.empty(count), np.empty(count, bool), np.zeros(count, bool)
     seconds = 0.0
@@ -106,13 +105,13 @@ def by_question(pairs: Pairs, make: Callable[[Floats], Judge]) -> CrossFittedAns
 
 
 def own_probabilities(pairs: Pairs, judge: StudentJudge) -> Floats:
-    """Return a student's own probabilities of all pairs, before any curve of this set."""
+    """Return the student's uncalibrated probabilities of all pairs."""
     answers = judge.judge(pairs.questions)
     return np.array([a.probability if isinstance(a, Judged) else np.nan for a in answers])
 
 
 def alone(pairs: Pairs, opened: Opener, p: Floats) -> CrossFittedAnswers:
-    """Ask one student, opened anew: it has read none of the texts."""
+    """Ask one student, newly opened, so that it has not cached any text."""
     judge = opened()
 
     def make(rest: Floats) -> Judge:
@@ -129,14 +128,14 @@ def cascaded(
     error: float,
     held_out: Labelled | None = None,
 ) -> CrossFittedAnswers:
-    """Ask the first student, and the second one where the first is not sure.
+    """Ask the first student, and the second one if the first is not certain.
 
     Args:
-        pairs: to be answered.
-        opened: opens the one and the other.
-        p: their own probabilities of `pairs`.
-        error: at most this share of either verdict that stands is to be wrong.
-        held: what the first is fitted on, in place of the other questions of `pairs`.
+        pairs: the pairs to judge.
+        opened: functions that open the first and the second student.
+        p: their uncalibrated probabilities of `pairs`.
+        error: maximum share of wrong answers among the first student's final yes, and its final no.
+        held_out: data to fit the first student on, instead of the other questions of `pairs`.
     """
     cheap, strong = opened[0](), opened[1]()
 
@@ -158,7 +157,7 @@ def figures(pairs: Pairs, answers: CrossFittedAnswers, places: Floats) -> list[f
 
 
 def difference(pairs: Pairs, ours: CrossFittedAnswers, other: CrossFittedAnswers) -> list[str]:
-    """Return each difference with its 95 % interval: whole questions are drawn anew."""
+    """Return each difference with its 95 % interval from samples of whole questions."""
     places = [np.flatnonzero(pairs.groups == name) for name in pairs.names]
     rng = np.random.default_rng(0)
     draws = []
@@ -193,7 +192,7 @@ def print_table(
 
 
 def taught(teaching: Path, out: Path) -> tuple[Labelled, str]:
-    """Train the lexical student; return what it held out, and a few words on the training."""
+    """Train the lexical student; return the held-out data and a sentence about the training."""
     labelled = [pair for name in TAUGHT_BY for pair in read_labelled(teaching / name)]
     begun = time.perf_counter()
     student = distil(labelled, LexicalTrainer(), Distillation("lexical"), out)
@@ -233,7 +232,7 @@ def compare(
 
 
 def _opener(folder: str) -> Opener:
-    """Return what opens a student and has it load what it loads at the first question."""
+    """Return a function that opens a student and makes it load everything it needs."""
 
     def opened() -> StudentJudge:
         judge = open_student(folder)

@@ -1,14 +1,14 @@
-"""Students and untrained judges on ChatReportRetrieve, question by question.
+"""Students and untrained judges on ChatReportRetrieve.
 
     PNYX_DATA=DATA python lab/diras/students.py [STUDENT ...]
-    ... --speed                            # also pairs a second, on this machine
-    ... --write docs/lab/relevance-students.md   # renews its section
+    ... --speed                            # also pairs per second on this machine
+    ... --write docs/lab/relevance-students.md   # updates its section
 
 STUDENT is a folder of `pnyx annotate distil`, trained without these questions. AUROC, AP and Info
-(mean of nDCG and MAP) are of the raw scores. F1 and ECE are of a curve (Platt) and a threshold
-fitted on the other questions. Differences are to the bar: the judge that `pnyx judge relevance`
-uses by default. Which similarity that judge uses, and which students `combined` adds,
-was chosen by looking at these very pairs; nothing else was.
+(mean of nDCG and MAP) use raw scores. F1 and ECE use a curve (Platt) and a threshold fitted on the
+other questions. Differences are from the bar: the default judge of `pnyx judge relevance`. Two
+choices were made on these pairs: the similarity of that judge, and the students that `combined`
+adds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Scores = np.ndarray
 
 
 class Pairs:
-    """ChatReportRetrieve as questions of relevance, with people's labels."""
+    """ChatReportRetrieve as relevance questions with people's labels."""
 
     def __init__(self, folder: Path) -> None:
         rows = read_table(folder / "chatreport_test.csv")
@@ -64,7 +64,7 @@ class Pairs:
 
 
 def similarities(questions: Sequence[Support], *, sentences: bool, definition: bool) -> Scores:
-    """The packaged encoder's cosine, of the whole passage or of its closest sentence."""
+    """Return the packaged encoder's cosine with the whole passage or its closest sentence."""
     from pnyx.judging.passages import read_passage
     from pnyx.models.embed.encoder import load_encoder
 
@@ -79,7 +79,7 @@ def similarities(questions: Sequence[Support], *, sentences: bool, definition: b
 
 
 def mean_of_sentences(questions: Sequence[Support]) -> Scores:
-    """The cosine of the mean of the sentences' vectors with question and definition."""
+    """Return the cosine of question and definition with the mean vector of the sentences."""
     from pnyx.judging.students.combined import closeness
     from pnyx.models.embed.encoder import load_encoder
 
@@ -99,7 +99,7 @@ def student_scores(folder: str) -> Callable[[Pairs], Scores]:
 def released(
     table: str, guess: str, confidence: str, scale: float = 1.0
 ) -> Callable[[Pairs], Scores]:
-    """The probabilities of a model whose answers DIRAS released."""
+    """Return a function for the probabilities of a model whose answers DIRAS released."""
 
     def run(pairs: Pairs) -> Scores:
         rows = getattr(pairs, table)
@@ -110,7 +110,7 @@ def released(
 
 
 def answered_by(name: str) -> Callable[[Pairs], Scores]:
-    """The probabilities of a judge of the package."""
+    """Return a function for the probabilities of a packaged judge."""
 
     def run(pairs: Pairs) -> Scores:
         import pnyx
@@ -145,7 +145,7 @@ SYSTEMS: dict[str, Callable[[Pairs], Scores]] = {
 
 
 class SystemFigures:
-    """What a system reaches, pooled and by question."""
+    """The figures of a system, pooled and by question."""
 
     def __init__(self, pairs: Pairs, raw: Scores) -> None:
         folds = [pairs.names.index(name) for name in pairs.groups]
@@ -176,7 +176,7 @@ class SystemFigures:
 
 
 def draws_of(pairs: Pairs) -> Iterator[tuple[Scores, list[str]]]:
-    """Yield questions drawn anew, with their pairs, where both verdicts are among these."""
+    """Yield samples of questions with their pairs, if these contain both labels."""
     places = {name: np.flatnonzero(pairs.groups == name) for name in pairs.names}
     rng = np.random.default_rng(0)
     for _ in range(DRAWS):
@@ -187,7 +187,7 @@ def draws_of(pairs: Pairs) -> Iterator[tuple[Scores, list[str]]]:
 
 
 def intervals(system: SystemFigures) -> str:
-    """Return the measures of a system with their 95 % intervals, in a line."""
+    """Return a line with the measures of a system and their 95 % intervals."""
     at = system.measures(np.arange(len(system.pairs.yes)), system.pairs.names)
     draws = [system.measures(drawn, names) for drawn, names in draws_of(system.pairs)]
     low, high = np.percentile([list(draw.values()) for draw in draws], [2.5, 97.5], axis=0)
@@ -198,7 +198,7 @@ def intervals(system: SystemFigures) -> str:
 
 
 def differences(system: SystemFigures, bar: SystemFigures) -> dict[str, tuple[float, float, float]]:
-    """Return (difference, low, high) of each measure: questions drawn anew."""
+    """Return (difference, low, high) of each measure, from samples of questions."""
     pairs = system.pairs
     everything = np.arange(len(pairs.yes))
     at = {
@@ -217,7 +217,7 @@ def differences(system: SystemFigures, bar: SystemFigures) -> dict[str, tuple[fl
 
 
 def speed(report: Report, folder: str, pairs: Pairs) -> None:
-    """Print pairs a second: each passage with one question, and each with all questions."""
+    """Report pairs per second: each passage with one question, and each with all questions."""
     judge = open_student(folder)
     judge.judge(pairs.questions[:8])
     alone = [q for q in pairs.questions if q.statement != pairs.questions[0].statement]

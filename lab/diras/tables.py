@@ -2,11 +2,11 @@
 
     PNYX_DATA=DATA python lab/diras/tables.py
     ... --data FOLDER                      # instead of PNYX_DATA: the complete files
-    ... --write docs/lab/diras-tables.md   # renews its section
+    ... --write docs/lab/diras-tables.md   # updates its section
 
-DATA holds chatreportretrieve/, climretrieve/ and diras_general_qa/; what is not there is left out
-and reported. With all 660 pairs of ChatReportRetrieve, each row says how many of its figures equal
-those printed in the paper.
+DATA contains chatreportretrieve/, climretrieve/ and diras_general_qa/; missing sets are reported.
+With all 660 pairs of ChatReportRetrieve, each row shows how many of its figures equal those in the
+paper.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
 WHOLE = {"chatreportretrieve": 660, "climretrieve": 595}
-"""Pairs of the whole sets."""
+"""Number of pairs in the complete sets."""
 DIMENSIONS = ("unc", "bin", "cal", "info", "avg")
 DEPTHS = ("ndcg", "ndcg@5", "ndcg@10", "ndcg@15")
 RESULTS, STUDENTS = "chatreport_test_results.csv", "student_predictions.csv"
 
 
 class Setting(NamedTuple):
-    """A row of Table 1 or 2: its columns, and what the paper prints (None: a dash)."""
+    """A row of Table 1 or 2: its columns, and the printed figures (None: a dash)."""
 
     name: str
     file: str
@@ -64,7 +64,7 @@ def _student(name: str, run: str, *paper: float) -> Setting:
 
 
 GPT4 = (54.01, 86.32, 91.20, 88.48, 80.00)
-"""Cal. is printed as 91.10, a misprint: the Avg. beside it fits 91.20."""
+"""Cal. is printed as 91.10, which is a misprint: the printed Avg. requires 91.20."""
 NOTE = (
     "Unc., Bin., Cal., Info. and Avg. as published, that is with rank_eval's quirks "
     "([decision](../decisions/rank-eval.md)), which affect only Info. and Avg.; true: without "
@@ -150,7 +150,7 @@ def printed(values: Sequence[float | None]) -> str:
 
 
 def equal(values: Sequence[float | None], paper: Sequence[float | None]) -> str:
-    """Say how many of the paper's figures these are, to its two decimals."""
+    """Return how many figures equal those of the paper, at two decimals."""
     pairs = [(a, b) for a, b in zip(values, paper, strict=True) if b is not None]
     same = sum(a is not None and f"{100 * a:.2f}" == f"{b:.2f}" for a, b in pairs)
     return f"{same} of {len(pairs)}"

@@ -1,12 +1,12 @@
-"""What the endpoint client costs for each call, and how well it fills a server's slots.
+"""Overhead of the endpoint client per call, and how well it uses the slots of a server.
 
     python lab/judging/endpoint.py [--calls 2000]
 
-Both against `server.py` in a separate process on this machine. Overhead: the server answers at
-once; CPU is that of the client alone. Beside it, if installed, the openai SDK with its own retries
-off, on the same requests. Saturation: the server has a fixed number of slots and latency and
-refuses (429) or queues what is beyond; the share is calls * latency / (slots * seconds), seconds
-from the first call to the last reply, the slow start included.
+`server.py` runs in a separate process on this machine. Overhead: the server answers at once; CPU is
+that of the client alone. If installed, the openai SDK (without retries) is measured on the same
+requests. Saturation: the server has a fixed number of slots and a fixed latency, and rejects (429)
+or queues further calls; the share is calls * latency / (slots * seconds), with the seconds from the
+first call to the last reply, including the slow start.
 """
 
 from __future__ import annotations

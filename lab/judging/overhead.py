@@ -1,16 +1,16 @@
-"""What a client costs on top of the model: the judge engine and its peers, on the same server.
+"""Overhead of clients on top of the model: the judge engine and its peers, on the same server.
 
     pip install pnyx
     python lab/judging/overhead.py                          # about 6 minutes
     python lab/judging/overhead.py --write docs/lab/judge-engine.md
     python lab/judging/overhead.py --peers pnyx minima-llm  # these only
 
-A server of its own process answers at once. Each client asks it the same distinct questions, with
-the same rendered prompts, at the same concurrency limit, and gets the same verdict as JSON, which
-it must read: a run counts only if every question got its verdict and the server saw just as many
-calls. Each client runs in its own process and environment: what peers need is installed from PyPI
-into a temporary folder at the pinned versions below. The first of the runs warms up; reported are
-the medians of the others. CPU is that of the client's process, all threads.
+A server in its own process answers at once. Each client asks it the same distinct questions, with
+the same prompts and the same concurrency limit, and has to parse the same verdict from JSON. A run
+counts only if every question got its verdict and the server saw exactly as many calls. Each client
+runs in its own process and environment; peers are installed from PyPI into a temporary folder, at
+the pinned versions below. The first run is a warm-up; the report has the medians of the others. CPU
+is that of the client's process with all threads.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ TIMEOUT = 900.0
 
 @dataclass(frozen=True)
 class Peer:
-    """One row: a client of `clients.py`, what it runs, and what it does besides asking.
+    """One row: a client of `clients.py`, its packages, and what it does besides asking.
 
     Attributes:
-        label: as shown.
-        requirements: what pip installs for it; nothing where Pnyx's own environment will do.
-        does: rendering, shape, parsing, keeping, pace.
-        share: of the questions that it is asked; slow clients get fewer.
+        label: its displayed name.
+        requirements: packages to install with pip; empty to use Pnyx's own environment.
+        does: rendering, schema, parsing, storage, concurrency.
+        share: share of the questions to ask; slow clients get fewer.
     """
 
     label: str
@@ -104,10 +104,10 @@ PEERS: dict[str, Peer] = {
 
 
 def environment(peer: Peer, folder: Path) -> str:
-    """Return the interpreter that has what a peer needs, making its environment on first use.
+    """Return the interpreter of a peer's environment, which is created on first use.
 
     Raises:
-        RuntimeError: pip cannot install it; the text is pip's last line.
+        RuntimeError: pip cannot install it; the message is pip's last line.
     """
     if not peer.requirements:
         return sys.executable
@@ -132,7 +132,7 @@ def last_error(text: str) -> str:
 def measure(
     name: str, python: str, server: Server, folder: Path, questions: int, options: Any
 ) -> dict[str, Any]:
-    """Run one client; the result is that of `clients.py`, or `{"error": ...}`."""
+    """Run one client; return the result of `clients.py`, or `{"error": ...}`."""
     home = folder / name
     home.mkdir()
     counts = [max(1, questions // 10), *[questions] * options.repeats]

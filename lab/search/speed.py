@@ -325,8 +325,8 @@ def main() -> None:
             postings = run.indexing["pnyx"]["postings"]
         report.line(
             f"{options.documents:,} synthetic documents, {tokens:,} tokens, {postings:,} postings; "
-            f"{len(questions) - warm_ups:,} questions of 5 to 8 words, {touched:,.0f} postings each "
-            f"on average; top {TOP:,}."
+            f"{len(questions) - warm_ups:,} questions of 5 to 8 words, {touched:,.0f} postings "
+            f"each on average; top {TOP:,}."
         )
         searching_table(report, run, names)
         memory_table(report, run, options.documents, touched)
