@@ -1,9 +1,9 @@
-"""ConQRet's published train split: its size beside the paper's, and finding its sources by title.
+"""ConQRet's published train split: its size compared with the paper, and retrieval by titles.
 
     PNYX_DATA=DATA python lab/conqret/train.py --write docs/lab/conqret.md
 
-Every number is printed by a `pnyx` command. The texts of the documents are not published, so a
-document is the title of a source as the page cites it; nothing here was chosen on these numbers.
+All numbers come from `pnyx` commands. The texts of the documents are not published, so a document
+is the title of a source as cited on the page. Nothing was chosen on these numbers.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ PAPER = {
     "documents in pairs": ("documents", "-"),
     "sources on the pages": ("cited", "-"),
 }
-"""Row of Table 2 -> field of `pnyx build stats`, and what the paper has for the train split."""
+"""Row of Table 2 -> field of `pnyx build stats`, and the paper's value for the train split."""
 
 
 def pnyx(*argv: object, as_json: bool = True) -> Any:
-    """Run a command and return what it prints as JSON."""
+    """Run a command and return its JSON output."""
     line = [sys.executable, "-m", "pnyx", *map(str, argv), *(["--json"] if as_json else [])]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -41,7 +41,7 @@ def _load(path: Path) -> Any:
 
 
 def _stated(output: str, names: dict[str, str]) -> Figures:
-    """Return the figures in lines such as `kappa 0.18 [0.01, 0.35]`; `names` are those of the peer."""
+    """Return the figures in lines such as `kappa 0.18 [0.01, 0.35]`, by the peer's names."""
     figures = {}
     for key, name in names.items():
         number = r"(-?\d+\.?\d*(?:e-?\d+)?)"

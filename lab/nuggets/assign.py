@@ -1,11 +1,12 @@
-"""How well is it told whether a text gives a nugget? Tables of docs/lab/nuggets.md.
+"""How well do judges decide whether a text contains a nugget? Tables of docs/lab/nuggets.md.
 
     PNYX_DATA=DATA python lab/nuggets/assign.py [--llm local --sample 60] [--cone 150]
 
-Key points: IBM's arguments with people's labels (KPA 2021), on the topics that the packaged
-detector was not trained on: those of the train split helped to choose the packaged judge's weights,
-and chose the thresholds of the other judges here; those of the dev split did not. CONE-RAG: a
-nugget taken from a response, against one of a response to another turn of the same conversation.
+Key points: IBM's arguments with people's labels (KPA 2021), on topics that the packaged detector
+was not trained on. Those of the train split were used to choose the weights of the packaged judge,
+and are used here to choose the thresholds of the other judges; those of the dev split are held out.
+CONE-RAG: a nugget from a response, and one from a response to another turn of the same
+conversation.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Numbers = np.ndarray[Any, Any]
 
 
 def by_judge(judge: Judge, task: str) -> Callable[[Pairs], Numbers]:
-    """Return what scores pairs by a judge's probability of yes; NaN where it is unscored."""
+    """Return a function that scores pairs by a judge's probability of yes; NaN if unscored."""
 
     def score(pairs: Pairs) -> Numbers:
         questions = [Support(p.id, p.text, p.statement, task=task) for p, _ in pairs]
@@ -77,7 +78,7 @@ def bm25(pairs: Pairs) -> Numbers:
 
 
 def threshold_of(scores: Numbers, labels: Numbers) -> float:
-    """Return the score from which on yes has the best F1."""
+    """Return the threshold with the best F1."""
     order = np.argsort(-scores, kind="stable")
     hits = np.cumsum(labels[order])
     f1 = 2 * hits / (np.arange(1, len(order) + 1) + labels.sum())
@@ -101,7 +102,7 @@ def figures(s: Numbers, y: Numbers, threshold: float, weights: Numbers | None = 
 
 
 def row(name: str, s: Numbers, y: Numbers, groups: Numbers, threshold: float) -> str:
-    """Return a line of a table; the intervals are of draws of whole groups."""
+    """Return a row of a table; intervals are from samples of whole groups."""
     is_scored = ~np.isnan(s)
     scored, total = int(is_scored.sum()), len(s)
     s, y, groups = s[is_scored], y[is_scored], groups[is_scored]
@@ -124,7 +125,7 @@ def arrays(pairs: Pairs, by_text: bool = False) -> tuple[Numbers, Numbers]:
 
 
 def cone(count: int) -> list[tuple[Support, bool]]:
-    """Return pairs of responses: with a nugget of their own, and one of a turn nearby."""
+    """Return pairs of a response with one of its nuggets, and with a nugget of another turn."""
     folder = _tool.DATA / "reportgen/cone_rag"
     with gzip.open(folder / "automatic_response_nuggets.json.gz", "rt", encoding="utf-8") as file:
         turns: dict[str, Any] = json.load(file)
@@ -187,7 +188,7 @@ def main() -> None:
 def sampled(
     llm: str, count: int, held_out: Pairs, scorers: dict[str, Callable[[Pairs], Numbers]]
 ) -> list[str]:
-    """Return the lines of a language model, and of the packaged judge, on a sample."""
+    """Return the rows of a language model and of the packaged judge on a sample."""
     from pnyx.judging.llm.judge import LlmJudge
     from pnyx.judging.store.completions import StoredModel
     from pnyx.judging.store.store import Store

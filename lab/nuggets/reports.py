@@ -57,14 +57,14 @@ class Scorer:
 
 
 def calibrated(path: Path, name: str) -> Scorer:
-    """Return the scorer of a calibration's file; a former one does not know the overlap."""
+    """Return the scorer of a calibration file; features missing from it have weight 0."""
     task = json.loads(path.read_text(encoding="utf-8"))["tasks"]["nugget"]
     weights = np.array([task["weights"].get(feature, 0.0) for feature in _tool.NAMES])
     return Scorer(name, lambda x: logistic(task["intercept"] + x @ weights), task["threshold"])
 
 
 def overlap_alone(development: tuple[Numbers, Numbers]) -> Scorer:
-    """Return the share of a nugget's words in the text, its threshold from development lines."""
+    """Score by the share of a nugget's words in the text; threshold from development data."""
     column = _tool.NAMES.index("overlap")
     x, y = development
     return Scorer("overlap of words", lambda x: x[:, column], best_f1_threshold(x[:, column], y))
@@ -98,7 +98,7 @@ def table(scorers: list[Scorer], x: Numbers, y: Numbers, groups: Numbers) -> lis
 
 
 def recall_table(scorers: list[Scorer], pairs: Pairs, x: Numbers) -> list[str]:
-    """Return the mean share of insights that reports give, by the judge's lines and by people."""
+    """Return rows of the mean share of insights that reports give, by judges and by people."""
     people = {
         (p.extra["report"], p.extra["insight"]): label
         for p, label in _labels.whole_reports("held-out")

@@ -1,4 +1,4 @@
-"""How well does a judge's view of argument quality agree with experts'? Dagstuhl-15512, as ConQRet.
+"""How well do judges of argument quality agree with experts? Dagstuhl-15512, as in ConQRet.
 
     python lab/quality/dagstuhl.py                                  # novices against experts
     ... --llm local --seconds 600                                          # and a language model
@@ -6,17 +6,17 @@
     ... --write docs/lab/judging-quality.md
 
 Data: $PNYX_DATA/dagstuhl. `dg_scores_4dims.csv` has one expert value (1 to 3) for each argument on
-four dimensions; `novice_annotations_long.csv` the ratings of novices on eleven, three of them the
-same (Mirzakhmedova et al. 2024). The table of three experts by fifteen dimensions, the crowd and
-the published models' ratings are not at hand, so the other rows of ConQRet's Table 5 cannot be
-recomputed.
+four dimensions; `novice_annotations_long.csv` has the ratings of novices on eleven dimensions,
+three of which are the same (Mirzakhmedova et al. 2024). The table of three experts by fifteen
+dimensions, the crowd's and the published models' ratings are not available, so the other rows of
+ConQRet's Table 5 cannot be recomputed.
 
 Agreement is Krippendorff's alpha of two raters, the judge (or the mean or the median of the
 novices) and the expert value, with 95 % percentile intervals from resampled arguments. Arguments
-are judged in a random order that is fixed; `--seconds` stops between two blocks, so n is what the
-time allows, whatever the answers are. With `--shots`, the examples come from a fifth of the
-arguments, set aside by a hash of their ids, and the others are judged. Ratings on other scales are
-brought to 1 to 3. Replies are kept in the store: a second run asks nothing twice.
+are judged in a fixed random order; `--seconds` stops between two blocks, so n depends only on the
+time, not on the answers. With `--shots`, the examples come from a fifth of the arguments, chosen by
+a hash of their ids, and the others are judged. Ratings on other scales are mapped to 1 to 3.
+Replies are stored, so a second run asks nothing again.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def read_experts(folder: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
 
 
 def read_novices(folder: Path) -> dict[tuple[str, str], list[int]]:
-    """Return the novices' ratings by argument and dimension; "?" is none."""
+    """Return the novices' ratings by argument and dimension, without "?"."""
     ratings = defaultdict(list)
     with (folder / "novice_annotations_long.csv").open(newline="", encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
@@ -88,7 +88,7 @@ def read_novices(folder: Path) -> dict[tuple[str, str], list[int]]:
 def novice_rows(
     ratings: Mapping[tuple[str, str], Sequence[int]], how: str
 ) -> Iterator[dict[str, Any]]:
-    """Return the novices as one judge's answers; the ids of the experts' table."""
+    """Yield the novices' ratings as answers of one judge, with the ids of the experts' table."""
     for (identifier, name), values in ratings.items():
         if name in COLUMNS:
             value = statistics.fmean(values) if how == "mean" else statistics.median_low(values)
@@ -105,7 +105,7 @@ def _row(
 def judged(
     texts: Mapping[str, str], labels: Sequence[Mapping[str, Any]], args: argparse.Namespace
 ) -> tuple[list[dict[str, Any]], float, int]:
-    """Return a model's answers as rows, the seconds that took, and how many calls were made."""
+    """Return a model's answers as rows, the seconds that it took, and the number of calls."""
     order = sorted(texts, key=_hash)
     example_ids = order[: len(order) // 5] if args.shots else []
     judged_ids = order[len(example_ids) :][: args.limit]
@@ -144,7 +144,7 @@ def _examples(
     texts: Mapping[str, str],
     labels: Sequence[Mapping[str, Any]],
 ) -> str:
-    """Write the arguments that examples come from, with the experts' ratings."""
+    """Write the arguments for examples with the experts' ratings; return the path."""
     ratings: dict[str, dict[str, float]] = defaultdict(dict)
     for label in labels:
         ratings[label["id"]][label["dimension"]] = label["value"]
@@ -182,7 +182,7 @@ def table(
     rows: Sequence[Mapping[str, Any]],
     labels: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Write the lines of one judge: alphas by dimension and their mean."""
+    """Report the rows of one judge: alphas by dimension, and their mean."""
     answered = {(row["id"], row["dimension"]) for row in rows}
     judged_labels = [label for label in labels if (label["id"], label["dimension"]) in answered]
     agreement = measure_agreement(rows, judged_labels, "quality")
@@ -226,7 +226,7 @@ def main() -> None:
 def _about(
     rows: Sequence[Mapping[str, Any]], seconds: float, calls: int, args: argparse.Namespace
 ) -> str:
-    """Say what was asked of a model, and which values it gave."""
+    """Describe the questions to a model and the distribution of its values."""
     count = len({row["id"] for row in rows})
     values = Counter(row["value"] for row in rows)
     distribution = ", ".join(

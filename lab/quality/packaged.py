@@ -1,14 +1,13 @@
-"""The packaged judge of argument quality on unseen topics, beside the surface model and length.
+"""The packaged judge of argument quality on unseen topics, with the surface model and length.
 
     PNYX_DATA=DATA python lab/quality/packaged.py --work FOLDER     # some minutes
-    ... --write docs/lab/argument-quality.md      # renews its section
+    ... --write docs/lab/argument-quality.md      # updates its section
 
-FOLDER keeps the encoder's states of the labelled texts, as for
-`lab/training/train_quality_judge.py`.
-IBM-ArgQ-30k: the shipped judge on the topics that trained nothing, of each part of the data that is
-at hand. Webis: every topic left out in turn, the judge trained anew on the others, with all that it
-chooses and fits. Dagstuhl: the shipped judge, through `pnyx.ask`. Intervals: 95 %, by the bootstrap
-over topics (Dagstuhl: over texts); those of differences by the same draws.
+FOLDER stores the encoder's states of the labelled texts, as for
+`lab/training/train_quality_judge.py`. IBM-ArgQ-30k: the shipped judge on the available topics that
+were not used for training. Webis: each topic is left out in turn, and the judge is trained on the
+others, including all its choices. Dagstuhl: the shipped judge, through `pnyx.ask`. Intervals: 95 %,
+by the bootstrap over topics (Dagstuhl: over texts); differences use the same samples.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from train_quality_judge import RatedStates, Ridges, read_sets, scores, train_ju
 
 DRAWS = 2000
 LENGTHS = slice(0, 6)
-"""The surface features of length: the logarithm of the distinct words, bent at five points."""
+"""The surface features of length: the logarithm of the distinct words, with five knots."""
 JUDGE, SURFACE, LENGTH = "**packaged judge**", "surface model", "length alone"
 Measure = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -47,7 +46,7 @@ Measure = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 def compared(
     report: Report, name: str, gold: np.ndarray, by_model: dict[str, np.ndarray], topics: np.ndarray
 ) -> None:
-    """Write a row for each model: correlations, and how far the judge is ahead of it."""
+    """Report correlations for each model, and the differences of the judge from it."""
     clusters = np.unique(topics, return_inverse=True)[1]
     drawn = list(draw_weights(clusters, Bootstrap(DRAWS)))
     for model, score in by_model.items():
@@ -108,7 +107,7 @@ def ibm_rows(report: Report, ibm: RatedStates) -> None:
 
 
 def webis_rows(report: Report, webis: RatedStates, ibm: RatedStates) -> None:
-    """Leave each topic out; what the judge chooses, it chooses on the others."""
+    """Leave each topic out; the judge is trained, with all its choices, on the others."""
     part, train = webis.part, np.flatnonzero(ibm.part.split == "train")
     gold = part.labels[:, 0]
     by_model = {name: np.zeros(len(gold)) for name in (JUDGE, SURFACE, LENGTH)}
@@ -126,7 +125,7 @@ def webis_rows(report: Report, webis: RatedStates, ibm: RatedStates) -> None:
 
 
 def dimensions_table(report: Report, webis: RatedStates) -> None:
-    """Does a head for each dimension of Webis tell it better than one for overall quality?"""
+    """Compare a head for each dimension of Webis with a head for overall quality."""
     path = DATA / "webis_argquality20" / "webis-argquality20-arguments.csv"
     with path.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -152,7 +151,7 @@ def dimensions_table(report: Report, webis: RatedStates) -> None:
 
 
 def unseen_by_states(states: np.ndarray, target: np.ndarray, topics: np.ndarray) -> np.ndarray:
-    """Return predictions of a ridge over states, each text's topic left out."""
+    """Return predictions of a ridge over states that has not seen the topic of the text."""
     ridges = Ridges((states * states.shape[1] ** -0.5).astype(np.float32), target)
     out = np.zeros(len(target))
     for topic in np.unique(topics):

@@ -1,9 +1,9 @@
-"""Published nugget banks, validated and converted to every dialect and back.
+"""Validate published nugget banks, and convert them to every dialect and back.
 
     PNYX_DATA=DATA python lab/reports/banks.py --write docs/lab/reports.md
 
 The files are three submissions to RAGTIME 2026's nugget task (BiTeM, HES-SO Geneva) and the nuggets
-of TREC RAG 2025's development topics. Everything is done by `pnyx files validate` and
+of TREC RAG 2025's development topics. The commands are `pnyx files validate` and
 `pnyx files convert`.
 """
 
@@ -31,7 +31,7 @@ DIALECTS = ("nuggetbank-v3", "ragtime26-nuggets", "nuggetizer", "rag25-nuggets")
 
 
 def pnyx(*argv: object) -> dict[str, Any]:
-    """Run a command and return what it prints as JSON; nothing where a dialect cannot hold it."""
+    """Run a command and return its JSON output; empty if the dialect cannot represent the file."""
     line = [sys.executable, "-m", "pnyx", *map(str, argv), "--json"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if "cannot hold it" in done.stderr + done.stdout:
@@ -48,7 +48,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def counts(path: Path) -> list[int]:
-    """Return how many banks, nuggets, unanswerable ones, answers and references a file has."""
+    """Return the number of banks, nuggets, unanswerable nuggets, answers and references."""
     banks = rows(path)
     nuggets = [nugget for bank in banks for nugget in bank.get("nugget_bank") or bank["nuggets"]]
     answers = [answer for nugget in nuggets for answer in nugget.get("answers", ())]

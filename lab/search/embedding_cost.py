@@ -1,11 +1,11 @@
-"""What embedding costs and what it is worth: fewer tokens, batches, threads, static vectors.
+"""Cost and benefit of embeddings: fewer tokens, batches, threads, static vectors.
 
     PNYX_DATA=DATA python lab/search/embedding_cost.py --work FOLDER --tokens 192,128
-    ... --static WORDLLAMA     # the unpacked wheel of wordllama: its weights, without its code
+    ... --static WORDLLAMA     # the unpacked wheel of wordllama: uses its weights, not its code
 
-FOLDER is that of `effectiveness.py`, which keeps the indexes; other vectors go into copies of them.
-Rates are of CPU seconds, taken in turns within one run. nDCG@10 is of the development halves of
-`hybrid.py`, its interval over questions drawn within each set.
+FOLDER is that of `effectiveness.py`, which stores the indexes; other vectors are written into
+copies of them. Rates are per CPU second, measured alternately within one run. nDCG@10 is for the
+development halves of `hybrid.py`, with intervals over questions within each set.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from pnyx.stats.base import Bootstrap
 Rows = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Rows]
 PARTS = ("idebate", "debatewise")
-"""Sets whose documents are those of Touché's topics."""
+"""Sets that provide the documents of Touché's topics."""
 
 
 class FunctionEmbedder:
-    """An embedder made of a function."""
+    """An embedder that calls a function."""
 
     def __init__(self, name: str, encode: Encode) -> None:
         self.name, self.encode, self.dimensions = name, encode, encode(["a"]).shape[1]
@@ -55,7 +55,7 @@ class FunctionEmbedder:
 
 
 def session(threads: int, *, spins: bool) -> Any:
-    """Open the packaged model with so many threads in a run."""
+    """Open the packaged model with this number of threads."""
     ort = load_onnxruntime()
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = threads, 3
@@ -79,7 +79,7 @@ def in_batches(run: Any, ids: Sequence[Sequence[int]], size: int) -> Rows:
 
 
 def speed(texts: Sequence[str], tokens: Sequence[int], rounds: int) -> None:
-    """Print documents a CPU second, and cosines to the vector of a text embedded alone."""
+    """Print documents per CPU second, and cosines with the vector of a text embedded alone."""
     encoded = [e.ids for e in load_encoder()._tokenizer.encode_batch_fast(list(texts))]
     single = session(1, spins=True)
     ways: dict[str, tuple[Any, int, int]] = {"alone": (single, 1, 256)}
@@ -109,7 +109,7 @@ def speed(texts: Sequence[str], tokens: Sequence[int], rounds: int) -> None:
 
 
 def cut(tokens: int) -> Encode:
-    """Return the packaged encoder that reads fewer tokens of a document."""
+    """Return the packaged encoder with a smaller maximum number of tokens."""
     encoder = load_encoder()
 
     def encode(texts: Sequence[str]) -> Rows:
@@ -182,7 +182,7 @@ def scores(searched: Searched, half: dict[str, str], scoring: Scoring, embedder:
 
 
 def worth(sets: Sequence[Searched], work: Path, others: Sequence[FunctionEmbedder]) -> None:
-    """Print the mean over the sets, and the difference to the packaged vectors."""
+    """Print the mean over the sets, and the difference from the packaged vectors."""
     packaged = load_encoder()
     half = halves([searched.collection for searched in sets], packaged)
     for model in ("dense", "hybrid"):

@@ -1,11 +1,12 @@
-"""Good arguments first: what people are shown, against the rankings by the model alone.
+"""Good arguments first: the displayed order, compared with rankings by the model alone.
 
     PNYX_DATA=DATA python lab/search/good_first.py --work FOLDER
-    ... --write docs/lab/good-first.md   # renews its section
+    ... --write docs/lab/good-first.md   # updates its section
 
-FOLDER is that of `effectiveness.py`. The form and its weights were chosen on the development halves
-(docs/explain/decisions/good-first.md says among which); the run fails if on one of these relevance
-loses more than the margin to the hybrid. The bundled example is whole among the test halves.
+FOLDER is that of `effectiveness.py`. The formula and its weights were chosen on the development
+halves (docs/explain/decisions/good-first.md lists the candidates). The run fails if relevance on
+one of these halves is lower than that of the hybrid by more than the margin. The whole bundled
+example is a test set.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ DEPTH = 5
 
 
 def example() -> Collection:
-    """Return the bundled example; what is off topic has no quality."""
+    """Return the bundled example; irrelevant documents have quality 0."""
     loaded = load_example()
     relevance = [Qrel(label.question_id, label.doc_id, label.relevance) for label in loaded.labels]
     quality = [Qrel(label.question_id, label.doc_id, label.quality if label.relevance else 0)
@@ -48,7 +49,7 @@ def example() -> Collection:
 
 
 def rankings(collection: Collection, index: Index, embedder: Embedder) -> dict[str, list[RunEntry]]:
-    """Rank all questions by the models, and as people are shown the hybrid."""
+    """Rank all questions by the models, and by the displayed order of the hybrid."""
     runs: dict[str, list[RunEntry]] = {name: [] for name in SYSTEMS}
     for question in collection.questions:
         ranked = index.retrieve(question.text, Scoring("hybrid"), POOL, embedder)
@@ -66,7 +67,7 @@ def rankings(collection: Collection, index: Index, embedder: Embedder) -> dict[s
 
 
 def development(report: Report, rows: Rows) -> None:
-    """Print the means, and check that relevance loses no more than the margin."""
+    """Report the means, and check that relevance does not lose more than the margin."""
     report.head(f"{MEASURE}, development halves", *SYSTEMS)
     for row, (runs, qrels) in rows.items():
         measured = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
@@ -79,7 +80,7 @@ def development(report: Report, rows: Rows) -> None:
 
 
 def together(rows: Rows) -> Rows:
-    """Add quality on all sets that have grades of it, their questions kept apart by the set."""
+    """Add quality on all sets with quality grades together; topics are prefixed by the set."""
     runs: dict[str, list[RunEntry]] = {name: [] for name in SYSTEMS}
     every: list[Qrel] = []
     for name in GRADED:

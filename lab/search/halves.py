@@ -1,7 +1,7 @@
-"""Topics of several sets split into two halves, one to choose on, one to report on; and the report.
+"""Split the topics of several sets into halves for development and test, and report on the test.
 
-Near-duplicate questions, from whatever set, go into the same half, and so do debates
-that share an argument: what was chosen on a question must not be reported on its twin.
+Near-duplicate questions (from any set) and debates that share an argument are in the same half, so
+that no choice is reported on a near-duplicate of the question on which it was made.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ __all__ = [
 DEVELOPMENT, TEST = "development", "test"
 
 MARGIN = 0.02
-"""What a choice may lose to what it was chosen among: set before anything was chosen."""
+"""Maximum loss of a choice to any alternative; set before any choice."""
 
 Rows = dict[str, tuple[dict[str, list[RunEntry]], list[Qrel]]]
-"""Row of the tables -> system -> run; and the qrels."""
+"""Row of the tables -> (system -> run, qrels)."""
 
 NEAR = 0.7
-"""Cosine from which two topics count as one question: "Ban X", "Should X be banned?"."""
+"""Minimum cosine of topics that count as the same question: "Ban X", "Should X be banned?"."""
 
 _FORMULA = re.compile(
     r"^\W*(this house|we)\s+(would|believes?( that)?|supports?|regrets?|thinks?)\s+", re.IGNORECASE
@@ -60,12 +60,12 @@ Key = tuple[str, str]
 def halves(collections: Sequence[Collection], embedder: Embedder) -> dict[str, dict[str, str]]:
     """Return the half of each topic, by set.
 
-    Groups of topics are taken in the order of a hash, largest first; each goes to the half that
-    lacks most of the sets it touches, so both halves of each set are about equally large.
+    Groups of topics are assigned in order of size, then of a hash; each goes to the half with fewer
+    topics of the sets in the group, so that the halves of each set have about the same size.
 
     Args:
         collections: the sets.
-        embedder: tells which topics are nearly the same.
+        embedder: used to find near-duplicate topics.
     """
     texts = {(c.name, q.id): _FORMULA.sub("", q.text) for c in collections for q in c.questions}
     keys = list(texts)
@@ -95,7 +95,7 @@ def _near(vectors: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _sharing(collection: Collection) -> Iterable[tuple[Key, Key]]:
-    """Yield pairs of debates that share a document; sets with graded pools share by design."""
+    """Yield pairs of debates that share a document; graded pools share documents by design."""
     first: dict[str, str] = {}
     for q in collection.qrels.get("sides", ()):
         topic = first.setdefault(q.doc_id, q.topic_id)
@@ -136,15 +136,15 @@ def report_halves(
     measure: str,
     labels: Mapping[str, str],
 ) -> None:
-    """Print means of all systems on the test halves, and the chosen one less each other.
+    """Report means of all systems on the test halves, and differences from the chosen one.
 
     Args:
-        report: where to.
-        rows: of the test halves.
-        chosen: one of the systems.
-        others: what it is compared with.
-        measure: in the notation of ir-measures.
-        labels: system -> what is put after its name.
+        report: the report.
+        rows: rows of the test halves.
+        chosen: the chosen system.
+        others: the systems to compare it with.
+        measure: the measure, in the notation of ir-measures.
+        labels: system -> suffix of its name.
     """
     headings = []
     cells: dict[str, list[str]] = {name: [] for name in [*others, chosen]}
@@ -174,7 +174,7 @@ def _differences(
     others: Sequence[str],
     headings: Sequence[str],
 ) -> None:
-    """Print the chosen one less each other, corrected over all of the table."""
+    """Report the differences of the chosen system from the others, corrected over the table."""
     two_sided = holm([c.test.p for _, c in against])
     margins = [c.against for _, c in against]
     not_lower = holm([m.p_not_lower if m else None for m in margins])

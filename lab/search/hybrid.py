@@ -1,12 +1,12 @@
-"""Hybrid search: its fusion chosen on one half of the topics and reported on the other.
+"""Hybrid search: choose the fusion on one half of the topics, and report on the other.
 
     PNYX_DATA=DATA python lab/search/hybrid.py --work FOLDER
-    ... --write docs/lab/hybrid-search.md   # renews its section
+    ... --write docs/lab/hybrid-search.md   # updates its section
 
-FOLDER is that of `effectiveness.py`, which keeps the indexes. The choice: of all candidates that
-lose no more than the margin to any of their parts on any set, the one with the highest mean over
-the sets. Each run repeats the split and the choice; it fails if the package's defaults are
-not what is chosen.
+FOLDER is that of `effectiveness.py`, which stores the indexes. The choice is the candidate with the
+highest mean over the sets, among those that lose no more than the margin to any of their parts on
+any set. Each run repeats the split and the choice; it fails if the choice differs from the defaults
+of the package.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Lists = Mapping[str, RankedList]
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic with its rankings by the parts, its vector, and the index that was ranked."""
+    """A topic with its rankings by the parts, its vector, and its index."""
 
     lists: Lists
     question: np.ndarray
@@ -61,11 +61,11 @@ class Candidate:
     """A way of fusing.
 
     Attributes:
-        lexical: the lexical parts; they share what the dense one leaves of the weight.
+        lexical: the lexical parts; they share the weight that the dense part does not have.
         dense: the weight of the dense part; None leaves it out.
         fusion: as in the setting `fusion`.
-        depth: how many documents of each ranking are fused.
-        feedback: how many of the best documents the question's vector is moved towards.
+        depth: number of documents of each ranking to fuse.
+        feedback: number of top documents towards which the vector of the question is moved.
     """
 
     lexical: tuple[str, ...]
@@ -81,7 +81,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """For tables."""
+        """Its name in tables."""
         how = self.fusion
         if self.fusion != "rrf" and self.dense is not None:
             how += f", {self.dense:g} on dense"
@@ -92,7 +92,7 @@ class Candidate:
         return f"{' + '.join(self.parts)}: {how}"
 
     def rank(self, topic: Topic, k: int) -> np.ndarray:
-        """Fuse."""
+        """Return the fused ranking of a topic."""
         lists = topic.lists
         if self.feedback:
             scoring = Scoring("hybrid", lexical=self.lexical[0], fusion=self.fusion,
@@ -109,7 +109,7 @@ class Candidate:
 
 
 def candidates() -> list[Candidate]:
-    """Return all ways that are tried."""
+    """Return all candidates."""
     partners = (("bm25",), ("dirichlet",), ("bm25", "dirichlet"))
     depths = (100, DEPTH)
     result = [
@@ -172,7 +172,7 @@ def runs_of(ranked: Ranked, half: str, systems: Iterable[Candidate]) -> Rows:
     qrels = [q for q in searched.qrels if ranked.half.get(q.topic_id) == half]
     pools = {(q.topic_id, q.doc_id) for q in qrels} if searched.graded else None
     whole: dict[str, list[RunEntry]] = {}
-    # Of the ten that count, debates and judged documents may stand far down.
+    # The first ten debates or judged documents may be far down in the ranking.
     k = DEPTH if searched.graded or searched.debates else 10
     for topic in topics:
         for name, numbers in _all_rankings(ranked.lists[topic], systems, k):
@@ -212,14 +212,14 @@ def means(rows: Rows) -> dict[str, dict[str, float]]:
 
 
 def worst_loss(values: Mapping[str, Mapping[str, float]], candidate: Candidate) -> float:
-    """Return the least difference to the best part, over the rows."""
+    """Return the smallest difference from the best part, over the rows."""
     return min(
         row[candidate.name] - max(row[p] for p in candidate.parts) for row in values.values()
     )
 
 
 def mean_of_sets(values: Mapping[str, Mapping[str, float]], name: str) -> float:
-    """Return the mean over the sets; judged pools are not sets of their own."""
+    """Return the mean over the sets, without judged pools."""
     return float(np.mean([row[name] for label, row in values.items() if POOLS not in label]))
 
 
@@ -232,7 +232,7 @@ def choose(
 
 
 def development(report: Report, sets: Sequence[Ranked]) -> None:
-    """Print the choice, and check that it is the package's."""
+    """Report the choice, and check that it is the package's default."""
     tried = candidates()
     rows: Rows = {}
     for ranked in sets:
@@ -266,7 +266,7 @@ def development(report: Report, sets: Sequence[Ranked]) -> None:
 def _best_of_each_kind(
     values: Mapping[str, Mapping[str, float]], tried: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Return the best of each set of parts and fusion, with the whole depth first."""
+    """Return the best candidate of each kind (parts, fusion, depth, feedback), best first."""
     kinds: dict[tuple[object, ...], list[Candidate]] = {}
     for candidate in tried:
         kinds.setdefault(
@@ -289,7 +289,7 @@ def _cells(values: Mapping[str, Mapping[str, float]], name: str) -> list[str]:
 
 
 def test(report: Report, sets: Sequence[Ranked]) -> None:
-    """Print what the choice is worth where nothing was chosen."""
+    """Report the choice on the test halves."""
     rows: Rows = {}
     for ranked in sets:
         rows |= runs_of(ranked, TEST, [FORMER, DEFAULT])
@@ -298,7 +298,7 @@ def test(report: Report, sets: Sequence[Ranked]) -> None:
 
 
 def leave_out(sets: Sequence[Searched], half: dict[str, dict[str, str]]) -> None:
-    """Take the test questions of lab/argue out of the development halves."""
+    """Remove the test questions of lab/argue from the development halves."""
     tests = {
         _plain(item.question.text)
         for collection in collections(DATA).values()

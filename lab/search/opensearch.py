@@ -1,12 +1,12 @@
-"""An index folder and OpenSearch in the same run: rankings, load time, bytes, time of a question.
+"""Compare an index folder with OpenSearch: rankings, load time, bytes, time per question.
 
     lab/opensearch.sh start
     PNYX_DATA=DATA python lab/search/opensearch.py --address opensearch://127.0.0.1:9200
-    ... --documents 100000    # a synthetic corpus of so many, beside the real one of 10,725
-    ... --documents 387740 --no-real --words --shards 3    # words alone, which load in less time
+    ... --documents 100000    # also a synthetic corpus of this size; the real one has 10,725
+    ... --documents 387740 --no-real --words --shards 3    # only words, which load faster
 
-Vectors, topics and qualities are random (they cost the same). Times are of the wall, and of CPU in
-this process and in the nodes, which does not depend on what else the machine does.
+Vectors, topics and qualities are random, which has the same cost. Times are wall time, and CPU time
+of this process and of the nodes, which does not depend on other work on the machine.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TOPICS, SIZE = 300, 384
 
 
 class Random:
-    """Embeds by chance, each text as always."""
+    """An embedder of random vectors, always the same for a text."""
 
     name, dimensions = "random", SIZE
 
@@ -85,7 +85,7 @@ def synthetic(count: int) -> Iterable[Document]:
 
 
 def cpu(address: str) -> tuple[float, float]:
-    """Return the seconds of CPU used by this process, and by the nodes of a cluster."""
+    """Return the CPU seconds used by this process, and by the nodes of a cluster."""
     cluster = Cluster(ClusterAddress.parse(f"{address}/any"))
     nodes = cluster.ask("GET", "/_nodes/stats/process").value["nodes"].values()
     used = sum(node["process"]["cpu"]["total_in_millis"] for node in nodes)

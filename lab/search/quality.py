@@ -1,15 +1,15 @@
-"""Quality prediction: the Touché paper's model reproduced, and candidates for the packaged one.
+"""Quality prediction: reproduce the Touché paper's model, and compare candidates.
 
     PNYX_DATA=DATA python lab/search/quality.py     # some minutes; needs pnyx[test]
-    ... --write docs/lab/argument-quality.md   # renews its section
-    ... --predictions FILE.csv                             # of each Webis text, its topic unseen
+    ... --write docs/lab/argument-quality.md   # updates its section
+    ... --predictions FILE.csv                             # for each Webis text, its topic unseen
 
-Every figure is on texts that the model was not trained on. Webis: 10 random folds, as in the
-paper, and with the topic left out. IBM: trained on its train topics, measured on its dev topics.
-Intervals: 95 %, by the bootstrap over topics. Rows but the last are trained on each set by itself,
-which favours them: the packaged model has to serve both kinds of text with one scale. Its
-penalties, gate, base and spread are chosen anew in each fold, on the rows that are trained on;
-which features it has, and the other rows' settings, were settled with these figures in view.
+All figures are for texts that were not used in training. Webis: 10 random folds, as in the paper,
+and leave-one-topic-out. IBM: trained on the train topics, measured on the dev topics. Intervals: 95
+%, by the bootstrap over topics. All rows except the last are trained on each set separately, which
+is an advantage, because the packaged model uses one scale for both kinds of text. Its penalties,
+gate, base and spread are chosen in each fold, on the training rows. Its features, and the settings
+of the other rows, were chosen with these figures in view.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ from train_quality import DATA, Arguments, Settings, read_ibm, read_webis, train
 
 DRAWS = 1000
 LENGTHS = slice(0, 6)
-"""The surface features of length: the logarithm of the distinct words, bent at five points."""
+"""The surface features of length: the logarithm of the distinct words, with five knots."""
 
 Rows = np.ndarray
 Predictor = Callable[[Arguments, np.ndarray, Rows, Rows], np.ndarray]
-"""(set, target, train rows, test rows) -> predictions of the test rows."""
+"""(set, target, training rows, test rows) -> predictions for the test rows."""
 
 
 # --- measures ---------------------------------------------------------------------------------
 
 
 def without_length(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return what a linear reading of the length does not explain of the values."""
+    """Return the residuals of a linear regression of the values on the length."""
     inputs = np.column_stack([np.ones(len(values)), lengths])
     return values - inputs @ np.linalg.lstsq(inputs, values, rcond=None)[0]
 
@@ -84,7 +84,7 @@ def inputs_of(part: Arguments, embedded: bool = False) -> np.ndarray:
 
 
 def dense(make: Callable[[], object], matrices: dict[int, np.ndarray]) -> Predictor:
-    """Return what fits a regression on standardised columns."""
+    """Return a predictor: a regression on standardised columns."""
 
     def predict(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarray:
         matrix = matrices[id(part)]
@@ -102,7 +102,7 @@ def tfidf_ridge(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> n
 
 
 def paper(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarray:
-    """The two steps: 0 for what the SVM calls no argument, else the SVR's prediction."""
+    """Predict by the paper's two steps: 0 if the SVM finds no argument, else by the SVR."""
     words = _paper_words()
     matrix = words.fit_transform([part.texts[row] for row in fit])
     test_matrix = words.transform([part.texts[row] for row in test])
@@ -120,7 +120,7 @@ def _paper_words() -> TfidfVectorizer:
 
 
 def both(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarray:
-    """The packaged model's recipe, trained on both sets less what is tested."""
+    """Predict by the packaged model's recipe, trained on both sets without the test rows."""
     del target
     webis, ibm = SETS["webis"], SETS["ibm"]
     train_rows = np.flatnonzero(ibm.split == "train")
@@ -250,7 +250,7 @@ def ibm_table(report: Report, part: Arguments, models: dict[str, Predictor]) -> 
 
 
 def ibm_folds(report: Report, part: Arguments) -> None:
-    """The packaged recipe over all of IBM's topics that are here, in 8 folds of whole topics."""
+    """Report the packaged recipe on all available IBM topics, in 8 folds of whole topics."""
     folds = list(GroupKFold(8).split(part.texts, groups=part.topics))
     score = out_of_sample(both, part, folds)
     weighted, mace = part.labels[:, 0], part.labels[:, 1]
@@ -266,9 +266,9 @@ def ibm_folds(report: Report, part: Arguments) -> None:
 
 
 def beyond(report: Report, webis: Arguments) -> None:
-    """The shipped weights on sets that neither trained them nor chose anything.
+    """Report the shipped weights on sets that were used neither for training nor for choices.
 
-    Intervals draw SIGIR's topics and Dagstuhl's texts anew.
+    Intervals resample SIGIR's topics and Dagstuhl's texts.
     """
     model, seen = QualityModel.load(), set(webis.texts)
     rated = {
@@ -310,7 +310,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def chosen(report: Report) -> None:
-    """Say how often each value was chosen over the folds of the packaged recipe."""
+    """Report how often each value was chosen over the folds of the packaged recipe."""
     parts = []
     for field in fields(Settings):
         counted = Counter(getattr(settings, field.name) for settings in CHOSEN).most_common()

@@ -1,11 +1,11 @@
-"""The topic space of the Touché model: chosen on one half, reported on the other.
+"""The topic space of the Touché model: choose on one half of the topics, report on the other.
 
     PNYX_DATA=DATA python lab/search/spaces.py --work FOLDER
-    ... --write docs/lab/topic-spaces.md   # renews its section
+    ... --write docs/lab/topic-spaces.md   # updates its section
 
-FOLDER is that of `effectiveness.py`. The choice: the highest mean of nDCG@5 over five sets, where a
-set with labels of quality has the mean of relevance and quality. The run fails if the package's
-default is not what is chosen.
+FOLDER is that of `effectiveness.py`. The choice has the highest mean nDCG@5 over five sets; for
+sets with quality labels, the mean of relevance and quality counts. The run fails if the choice is
+not the default of the package.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def of_half(
     half: dict[str, dict[str, str]],
     wanted: str,
 ) -> Rows:
-    """Return the rows of one half: relevance of each set, and quality where it is labelled."""
+    """Return the rows of one half: relevance of each set, and quality if it is labelled."""
     rows: Rows = {}
     for name, collection in collections.items():
         topics = {topic for topic, which in half[name].items() if which == wanted}
@@ -74,7 +74,7 @@ def of_half(
 
 
 def development(report: Report, rows: Rows, systems: list[str]) -> None:
-    """Print the choice, and check that it is the package's."""
+    """Report the choice, and check that it is the package's default."""
     values = {}
     for row, (runs, qrels) in rows.items():
         measured = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
@@ -99,7 +99,7 @@ def development(report: Report, rows: Rows, systems: list[str]) -> None:
 
 
 class _CachedEmbedder:
-    """Embeds a question once: it is asked of several indexes."""
+    """An embedder with a cache, because each question is asked of several indexes."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder, self._cache = embedder, {}

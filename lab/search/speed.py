@@ -4,11 +4,11 @@
     pip install pnyx
     python lab/search/speed.py                       # 20,000 documents, about 4 minutes
     PNYX_DATA=DATA python lab/search/speed.py --documents 387740
-    ... --write docs/lab/search-speed.md   # renews its section
+    ... --write docs/lab/search-speed.md   # updates its section
 
-The corpus is synthetic (`corpus.py`); each engine reads it from the same text file, in a process
-and an environment of its own (`processes.py`), and all are asked the same questions. With PNYX_DATA
-rankings are compared with Lucene's on real text as well (`parity.py`).
+The corpus is synthetic (`corpus.py`). Each engine reads it from the same text file, in its own
+process and environment (`processes.py`), and gets the same questions. With PNYX_DATA, rankings are
+also compared with Lucene's on real text (`parity.py`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Figures = dict[str, Any]
 
 
 class Run:
-    """What was measured: of each engine its indexing, its searching, or its error."""
+    """The measurements of each engine: indexing, search, or its error."""
 
     def __init__(self, corpus: Path) -> None:
         self.corpus = corpus
@@ -53,7 +53,7 @@ class Run:
 
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
-        """Keep the error of an engine that fails."""
+        """Record the error of an engine that fails."""
         try:
             yield
         except EngineError as error:
@@ -191,7 +191,7 @@ def indexing_table(report: Report, run: Run, names: list[str]) -> None:
 
 
 def memory_speed() -> float:
-    """Return the bytes a second at which one thread reads a large array."""
+    """Return the bytes per second at which one thread reads a large array."""
     values = np.ones(1 << 25)
     taken = []
     for _ in range(7):
@@ -270,7 +270,7 @@ def parities(run: Run, names: list[str]) -> list[tuple[str, str, str, Parity]]:
         theirs = Path(search_job(run.corpus, name, model, TOP)["rankings"])
         ours = run.corpus / f"pnyx-{model}.npz"
         if name in names and name not in ("pnyx", "pnyx-hits") and ours.exists():
-            # bm25s fills its list with documents that hold no word of the question.
+            # bm25s fills its list with documents that contain no word of the question.
             parity = compare(read_rankings(ours), read_rankings(theirs), positive=name == "bm25s")
             out.append((name, "synthetic", model, parity))
     return out
@@ -290,7 +290,7 @@ def real_text(run: Run, folder: Path, environments: Path) -> list[tuple[str, str
 
 
 def postings_touched(index: Index, questions: list[str]) -> float:
-    """Return how many postings a question has, on average."""
+    """Return the mean number of postings per question."""
     entries = [[index._queries.find(word) for word in question.split()] for question in questions]
     return float(np.mean([sum(o.term.document_frequency for o in row if o) for row in entries]))
 

@@ -4,9 +4,9 @@
     python lab/search/touche.py --documents 387740    # the size of args.me
 
 The corpus, the questions, their topics and qualities are those of `speed.py`, which compares with
-other engines; this asks Pnyx alone, in a minute. Times are CPU milliseconds of the calling thread,
-each question's best of five, so that other load on the machine disturbs them least. Embedding the
-question is left out: it takes longer than all of this.
+other engines; this script measures only Pnyx, in a minute. Times are CPU milliseconds of the
+calling thread, the best of five for each question, to reduce the effect of other load. They do not
+include embedding the question, which takes longer.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def best_times(run: Callable[[str], Any], questions: list[str]) -> np.ndarray:
 def report(index: Index, embedder: Any, questions: list[str]) -> None:
     rate, documents = memory_speed(), len(index)
     postings = postings_touched(index, questions)
-    # A posting, its document's length, cluster and quality code; and the score, out and back.
+    # 4 bytes per posting; per document its length and the codes of cluster and quality.
     compact = 4 * postings + documents * (1 + 2)
-    # What engines with a float weight a posting and a score a document must move.
+    # With float weights: 8 bytes per posting; per document score, cluster and quality.
     eager = 8 * postings + documents * (8 + 2 + 4)
     print(f"memory: {rate / 1e9:.1f} GB/s; {postings:,.0f} postings a question, top {TOP}\n")
     print("| what | median ms | p99 ms | over plain Dirichlet |\n|---|---|---|---|")

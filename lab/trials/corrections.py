@@ -1,12 +1,13 @@
-"""Do the intervals of a leaderboard that people correct hold? By simulation, with known truth.
+"""Do the intervals of a leaderboard corrected by people's labels hold? A simulation.
 
     python lab/trials/corrections.py [--repeats 2000]
-    ... --write docs/lab/corrected-means.md   # renews its section
+    ... --write docs/lab/corrected-means.md   # updates its section
 
-People label some topics, a judge scores all. Labels have several shapes; in most of them they pile
-up at 0 or 1. The judge's scores are people's shape, moved and narrower, and correlate with the
-labels as stated. The truth is the mean of all labels there could be; of a difference it is the
-difference of two systems' means, which share a part of what makes a topic hard.
+People label some topics, and a judge scores all. Labels have several distributions, most of which
+have many values at 0 or 1. The judge's scores have the same distribution, shifted and narrower, and
+the given correlation with the labels. The truth is the mean of the distribution of labels; for
+differences, it is the difference between the means of two systems, which share a part of the
+difficulty of topics.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ SHARED = 0.7
 """Correlation of two systems' labels on a topic."""
 
 Shape = Callable[[Floats], Floats]
-"""Labels of what is spread evenly from 0 to 1."""
+"""Maps numbers that are uniform in [0, 1] to labels."""
 
 
 def at_zero(share: float, rest: Shape = lambda u: u) -> Shape:
-    """Return labels of which a share is 0."""
+    """Return a distribution with a share of labels at 0."""
     return lambda u: np.where(u < share, 0.0, rest((u - share) / (1 - share)))
 
 
 def at_one(share: float) -> Shape:
-    """Return labels of which a share is 1."""
+    """Return a distribution with a share of labels at 1."""
     return lambda u: np.where(u > 1 - share, 1.0, u / (1 - share))
 
 
@@ -59,7 +60,7 @@ SHAPES: dict[str, Shape] = {
     "yes or no, 0.9 yes": lambda u: (u > 0.1).astype(np.float64),
     "0.1 at 0, else near 1": at_zero(0.1, lambda u: 0.9 + 0.1 * u),
 }
-"""Name -> labels."""
+"""Name -> distribution of labels."""
 
 _ERF = np.vectorize(NormalDist().cdf)
 _GRID = np.linspace(-6, 6, 4001)
@@ -67,12 +68,12 @@ _BELOW = _ERF(_GRID)
 
 
 def spread(normal: Floats) -> Floats:
-    """Return normal numbers as numbers from 0 to 1."""
+    """Map standard normal numbers to uniform numbers in [0, 1]."""
     return np.asarray(np.interp(normal, _GRID, _BELOW))
 
 
 def judged(rng: np.random.Generator, normal: Floats, link: float, shape: Shape) -> Floats:
-    """Return the judge's scores of topics, which correlate with people's labels."""
+    """Return the judge's scores of topics, which are correlated with people's labels."""
     other = link * normal + (1 - link**2) ** 0.5 * rng.standard_normal(normal.shape)
     return 0.2 + 0.7 * shape(spread(other))
 
@@ -86,7 +87,7 @@ def means(rng: np.random.Generator, shape: Shape, link: float, size: int) -> tup
 def differences(
     rng: np.random.Generator, shape: Shape, link: float, size: int
 ) -> tuple[Floats, Floats]:
-    """Return the same of a system less another that is a bit worse."""
+    """Return the differences between a system and a slightly worse one, for people and judge."""
     hard = SHARED**0.5 * rng.standard_normal(size)
     sides = []
     for better in (0.5, 0.0):
@@ -102,7 +103,7 @@ Draw = Callable[[np.random.Generator, Shape, float, int], tuple[Floats, Floats]]
 def covered(
     draw: Draw, shape: Shape, link: float, sizes: tuple[int, int], truth: float, repeats: int
 ) -> list[tuple[float, float]]:
-    """Return the shares covered and mean widths of `NAMES`."""
+    """Return coverage and mean width of each interval of `NAMES`."""
     labelled, further = sizes
     rng = np.random.default_rng(5)
     bounds = UNIT if draw is means else None
@@ -121,7 +122,7 @@ def covered(
 
 
 def table(report: Report, draw: Draw, repeats: int) -> None:
-    """Print the share covered and the width for each shape, judge and number of labels."""
+    """Report coverage and width for each distribution, correlation and number of labels."""
     names = NAMES if draw is means else NAMES[:1]
     columns = (f"{name}: covered, width" for name in names)
     report.head("labels", "correlation", "labelled of all", *columns)

@@ -1,11 +1,11 @@
-"""Do the intervals of `pnyx measure` hold? By simulation, with known truth.
+"""Do the intervals of `pnyx measure` contain the truth? A simulation.
 
     python lab/trials/intervals.py [--repeats 400]
-    ... --write docs/lab/coverage.md   # renews its section
+    ... --write docs/lab/coverage.md   # updates its section
 
-Judges answer yes or no with a probability, or rate on five points; questions stand alone or come in
-groups that share a part of what the judge gets wrong. Measures of runs and reports are means over
-topics of values in [0, 1]. The truth is the measure of very many questions or topics.
+Judges answer yes or no with a probability, or rate on five points. Questions are single or in
+groups that share a part of the judge's errors. Measures of runs and reports are means over topics
+of values in [0, 1]. The truth is the measure on a very large number of questions or topics.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ANSWERS = ("accuracy", "f1", "kappa", "auroc", "average_precision", "brier", "ec
 RATINGS = ("spearman", "kendall", "alpha_ordinal", "alpha_interval", "mean_absolute_error")
 JUDGES = {"fair": (1.2, 0.5), "good": (2.5, 0.5), "nearly perfect": (4.0, 0.5),
           "good, yes is rare": (2.5, 0.2)}  # fmt: skip
-"""Name -> how far apart yes and no lie, and the share of yes."""
+"""Name -> distance between yes and no in the judge's signal, and the share of yes."""
 RATERS = {"fair": 1.0, "good": 0.5}
-"""Name -> standard deviation of the judge's error, of labels with a deviation of 1.2."""
+"""Name -> standard deviation of the judge's error; that of labels is 1.2."""
 TOPICS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "spread evenly": lambda rng, n: rng.beta(2, 2, n),
     "near 1": lambda rng, n: rng.beta(6, 0.6, n),
@@ -70,7 +70,7 @@ def rated(rng: np.random.Generator, n: int, judge: str, group: int) -> Drawn:
 
 
 def joined(task: str, drawn: Drawn, group: int) -> LabelledVerdicts:
-    """Return them as `pnyx measure` reads them."""
+    """Return labels and answers in the form that `pnyx measure` uses."""
     pairs = []
     for n, (label, score) in enumerate(zip(*(x.tolist() for x in drawn), strict=True)):
         name = f"t{n // group:04d}" if group > 1 else ""
@@ -93,7 +93,7 @@ def truth(name: str, drawn: Drawn, task: str) -> float:
 
 
 class Tally:
-    """How often an interval holds the truth, how wide it is, how often there is none."""
+    """How often intervals contain the truth, their widths, and how often there is none."""
 
     def __init__(self) -> None:
         self.covered = self.counted = self.none = 0

@@ -1,11 +1,11 @@
-"""Do the intervals of `pnyx compare` hold? By simulation, with known truth.
+"""Do the intervals of `pnyx compare` contain the truth? A simulation.
 
     python lab/trials/leaderboards.py
-    ... --write docs/lab/leaderboards.md   # renews its section
+    ... --write docs/lab/leaderboards.md   # updates its section
 
-Taus: 15 systems whose quality in people's and the judge's eyes correlates, topics of varying
-difficulty, noise. The truth is the mean coefficient over many other samples of as many topics with
-the same systems. Leaderboards that people correct: corrections.py.
+There are 15 systems whose quality according to people and to the judge is correlated, topics of
+varying difficulty, and noise. The truth is the mean coefficient over many other samples with the
+same systems and number of topics. For leaderboards corrected by people's labels see corrections.py.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""How the packaged judges stand the trials of `pnyx audit run`, on real debates.
+"""The packaged judges in the trials of `pnyx audit run`, on real debates.
 
     PNYX_DATA=DATA python lab/trials/packaged_judges.py --work FOLDER
-    ... --write docs/lab/trials.md   # renews its section
+    ... --write docs/lab/trials.md   # updates its section
 
-An item of relevance is a page's question with one of its arguments, which is relevant; an item of
-support is such an argument with the point that the portal says it makes; one of stance is it with
-either side of the question in turn. `--part development` are
-the pages by which the packaged models were chosen; the test pages taught and chose nothing.
+Items of relevance are the question of a page with one of its arguments, which is relevant. Items of
+support are such an argument with the point that it makes according to the portal. Items of stance
+are the argument with the pro and con side of the question, in turn. `--part development` uses the
+pages on which the packaged models were chosen; the test pages were not used for training or
+choices.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ RUNS = (
       for task in ("relevance", "support")),
 )  # fmt: skip
 LIMITS = {"joint": 60, "length": 60, "paraphrase": 60, "injection": 40}
-"""Items of the trials that ask more than two questions about each."""
+"""Maximum number of items in trials that ask more than two questions about each."""
 
 
 def items_of(
     sets: list[Collection], part: str, each: int, out: Path
 ) -> dict[str, tuple[Path, int]]:
-    """Write the items of both tasks, so many arguments of each question; return file and pages."""
+    """Write the items of each task, `each` arguments per question; return files and page counts."""
     rows: dict[str, list[dict[str, Any]]] = {"relevance": [], "support": [], "stance": []}
     pages = 0
     for collection in sets:
@@ -68,7 +69,7 @@ def items_of(
                     {**shared, "question": item.question.text, "text": document.text,
                      "stance": "pro" if len(rows["stance"]) % 2 else "con"}
                 )  # fmt: skip
-                del shared["label"]  # nobody said that the text bears out its title
+                del shared["label"]  # there is no label of whether the text supports its title
                 rows["support"].append({**shared, "text": document.text, "statement": point})
     files = {}
     for task, some in rows.items():
@@ -81,7 +82,7 @@ def items_of(
 def ran(
     task: str, trial: str, items: Path, out: Path, limits: Mapping[str, int] = LIMITS
 ) -> dict[str, Any]:
-    """Run one trial by the command, unless FOLDER has it already, and return its summary."""
+    """Run one trial by the command, unless it is in the folder, and return its summary."""
     if (out / "summary.json").exists():
         done: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
         return done

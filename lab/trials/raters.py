@@ -1,11 +1,11 @@
-"""How far people agree with each other, and a language model with assessors, on published labels.
+"""Agreement among people, and of a language model with assessors, on published labels.
 
     PNYX_DATA=DATA python lab/trials/raters.py
-    ... --write docs/lab/trials.md   # renews its section
+    ... --write docs/lab/trials.md   # updates its section
 
-TREC RAG 2025: the official relevance grades (0 to 4) of pairs of topic and passage beside a
-language model's (umbrela). Dagstuhl-15512 ArgQuality: one value by experts for each argument and
-dimension beside the mean of novices' ratings, and the novices among themselves.
+TREC RAG 2025: the official relevance grades (0 to 4) of topics and passages, compared with those of
+a language model (umbrela). Dagstuhl-15512 ArgQuality: the experts' value for each argument and
+dimension, compared with the mean of the novices' ratings; and the agreement among novices.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHOWN = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "accuracy", "kappa"
 
 
 def qrels(path: Path, least: int | None) -> Iterator[dict[str, Any]]:
-    """Yield the labels of a qrels file: grades, or from `least` on yes."""
+    """Yield the labels of a qrels file: grades, or (with `least`) yes from that grade on."""
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         for line in stream:
             topic, _, document, grade = line.split()
@@ -56,7 +56,7 @@ def experts(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def novices(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the novices' ratings; "?" is none."""
+    """Yield the novices' ratings, without "?"."""
     with path.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             if row["rating"] in ("1", "2", "3") and row["dimension"] in DIMENSIONS.values():

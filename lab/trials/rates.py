@@ -1,11 +1,11 @@
-"""Do corrected rates hold? Judges and labels by simulation, with known truth.
+"""Do the intervals of corrected rates contain the truth? A simulation of judges and labels.
 
     python lab/trials/rates.py [--repeats 2000]
-    ... --write docs/lab/corrected-rates.md   # renews its section
+    ... --write docs/lab/corrected-rates.md   # updates its section
 
-People say yes to a share of the items, and a judge is right on so many of the yes and of the no. Of
-1000 items people label some: at random, whole groups, or as many yes as no. The judges here are not
-those by which the intervals were chosen (seeds and rates differ).
+People say yes to a share of the items, and the judge has a given sensitivity and specificity.
+People label some of 1000 items: at random, whole groups, or equal numbers of yes and no. The judges
+differ from those with which the intervals were chosen (other seeds and rates).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ SHOWN = ("people", "rogan_gladen", "prediction_powered")
 class World:
     """Share of people's yes, and the judge's sensitivity and specificity.
 
-    `alike` is the standard deviation, in log-odds, of what items of a group share, of people's yes
-    and of the judge's errors.
+    `alike` is the standard deviation, in log-odds, of the part that items of a group share in
+    people's labels and in the judge's errors.
     """
 
     yes: float
@@ -66,7 +66,7 @@ def log_odds(share: float) -> float:
 
 
 def draw(rng: np.random.Generator, world: World, items: int) -> tuple[Floats, Floats]:
-    """Return what people and the judge say of items, the groups one after another."""
+    """Return the answers of people and of the judge to items, which are ordered by group."""
     alike = [world.alike * np.repeat(rng.standard_normal(items // GROUP), GROUP) for _ in range(2)]
 
     def answers_of(share: float | Floats, by: Floats) -> Floats:
@@ -78,7 +78,7 @@ def draw(rng: np.random.Generator, world: World, items: int) -> tuple[Floats, Fl
 
 
 def labelled(rng: np.random.Generator, people: Floats, how: str, n: int) -> Floats:
-    """Return whether an item is labelled."""
+    """Return which items are labelled."""
     if how == "groups":
         groups = rng.permutation(len(people) // GROUP)[: n // GROUP]
         return np.isin(np.arange(len(people)) // GROUP, groups)
@@ -90,7 +90,7 @@ def labelled(rng: np.random.Generator, people: Floats, how: str, n: int) -> Floa
 
 
 def join(people: Floats, judge: Floats, has: Floats, *, grouped: bool) -> LabelledVerdicts:
-    """Return them as `pnyx measure` reads them."""
+    """Return labels and answers in the form that `pnyx measure` uses."""
     groups = [f"g{n // GROUP}" if grouped else "" for n in range(len(people))]
     pairs = tuple(
         Pair(

@@ -1,14 +1,14 @@
-"""Load test of `pnyx serve`: concurrent users, each with questions of their own, all kinds mixed.
+"""Load test of `pnyx serve` with concurrent users, different questions and mixed requests.
 
     PNYX_DATA=DATA python lab/web/build.py web.index     # once
     pip install bm25s                                           # the peer
     PNYX_DATA=DATA python lab/web/load.py web.index --users 50 --seconds 45
-    ... --write docs/lab/web.md   # renews its section
+    ... --write docs/lab/web.md   # updates its section
 
-Users ask in a closed loop: the next question follows at once when an answer is there, so latency
-is that of a server that is never idle. Questions are titles of debates and conclusions of arguments
-that are not in the index; no two requests of a run ask the same. The users run on the same machine
-as the server and take their share of it. Ends with status 1 where an answer is no 200.
+Each user sends the next question as soon as an answer arrives, so latency is that of a server that
+is never idle. Questions are titles of debates and conclusions of arguments that are not in the
+index; all requests of a run are different. The users run on the same machine as the server, and use
+a part of its CPU time. The exit status is 1 if an answer is not 200.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Ask = Callable[[httpx2.AsyncClient, str], Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of request: its share of all, and how it is made."""
+    """A kind of request: its share of all requests, and the function that sends it."""
 
     name: str
     share: float
@@ -68,9 +68,9 @@ MIXED = (
 
 
 def questions(data: Path, seed: int, *, joined: bool = False) -> Iterator[str]:
-    """Yield questions that the index does not hold, no two alike: each, then two in one.
+    """Yield different questions that are not in the index: single ones, then pairs joined.
 
-    `joined`: only the latter.
+    With `joined`, yield only the pairs.
     """
     indexed = {argument.id for argument in arguments(data)}
     others = [
@@ -116,7 +116,7 @@ async def load(
     users: int,
     seconds: float,
 ) -> dict[str, Any]:
-    """Let users ask for so long; return times by kind, and what went wrong."""
+    """Let users ask for `seconds`; return times by kind, and errors."""
     times: dict[str, list[float]] = {kind.name: [] for kind in kinds}
     errors: list[str] = []
     started_at = time.monotonic()
@@ -142,7 +142,7 @@ async def load(
 
 
 def add_rows(report: Report, result: dict[str, Any]) -> None:
-    """Add a row for each kind of request, and one for all where there are several."""
+    """Add a row for each kind of request, and one for all if there are several."""
     every = [duration for times in result["times"].values() for duration in times]
     kinds = {name: times for name, times in result["times"].items() if times}
     for name, times in {**kinds, **({"all": every} if len(kinds) > 1 else {})}.items():
@@ -180,7 +180,7 @@ def main() -> int:
     def run(
         address: str, kinds: tuple[Kind, ...], seconds: float, alone: bool = False
     ) -> dict[str, Any]:
-        # What is compared is asked the same, in the same order: two questions in one.
+        # Compared servers get the same questions in the same order: joined pairs.
         stream = question_stream
         if alone:
             stream = questions(Path(os.environ["PNYX_DATA"]), options.seed, joined=True)

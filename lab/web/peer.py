@@ -1,4 +1,4 @@
-"""A peer for the load test: the least search server there is, BM25 by bm25s behind Starlette.
+"""A minimal search server for comparison in the load test: bm25s behind Starlette.
 
     PNYX_DATA=DATA python lab/web/peer.py
 

@@ -1,9 +1,9 @@
-"""How fast `pnyx view` is: results of many runs are made, read, and each kind of page asked for.
+"""Speed of `pnyx view`: generate results of many runs, read them, and request each kind of page.
 
     python lab/web/view_speed.py --write docs/lab/viewing.md
 
-It prints the seconds to build the catalogue and to open it again, its peak memory and size, and for
-each kind of page, over HTTP on this machine, the median and the slowest of the answers' times.
+It reports the seconds to build the catalogue and to open it again, its peak memory and size, and
+for each kind of page the median and maximum response time over HTTP on this machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WORDS = (
 
 
 def finding(rng: random.Random, name: str = "") -> dict:
-    """Return a finding; one in fifty is unscored."""
+    """Return a random finding; one in fifty is unscored."""
     if rng.random() < 0.02:
         return {"value": None, "by": "model", "why": "refusal: no", "probability": None, "id": name}
     p = round(rng.random(), 4)
@@ -61,7 +61,7 @@ def report(rng: random.Random, run: str, topic: str, sentences: int) -> dict:
                 "unscored_answers": [],
             }
         )
-    bank = random.Random(topic)  # the runs are asked for the same
+    bank = random.Random(topic)  # all runs have the same nuggets
     nuggets = [
         {
             "id": f"n{n}",
@@ -146,7 +146,7 @@ def served(app: object) -> Iterator[str]:
 
 
 def sampled(rng: random.Random, catalogue: object, count: int) -> dict[str, list[str]]:
-    """Return kind of page -> addresses to ask for: the first, the last, and others at random."""
+    """Return kind of page -> addresses to request: the first, the last, and random others."""
     from pnyx.web.rendering import Links
     from pnyx.web.results.routes import addresses
 
@@ -183,7 +183,7 @@ def main() -> None:
 
 
 def measure(results: Path, count: int, output: Report) -> None:
-    """Read results, ask for pages, and tell what it took."""
+    """Read results, request pages, and report times and sizes."""
     import httpx2
 
     from pnyx.web.results.application import view_app
