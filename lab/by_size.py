@@ -10,7 +10,6 @@ document. Each command runs in its own process with an empty store.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import signal
 import subprocess
@@ -28,7 +27,7 @@ sys.path[:0] = [str(HERE / "judging"), str(HERE / "search")]
 
 from common import Report, arguments  # noqa: E402
 from corpus import VOCABULARY, questions, texts  # noqa: E402
-from whole import PNYX, Run, measure_support, memory_of, run  # noqa: E402
+from whole import PNYX, Run, address_of, measure_support, memory_of, run  # noqa: E402
 
 TOPICS, SEARCHES = 1_000, 200
 
@@ -50,10 +49,7 @@ def serve(folder: Path, searches: list[str]) -> str:
     """Send questions to a server, one after another."""
     command = [*PNYX, "serve", "my.index", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        address = next(
-            match[0] for line in process.stderr if (match := re.search(r"http://[\w.:]+", line))
-        )
+        address = address_of(process)
         times = []
         for question in searches:
             begun = time.perf_counter()

@@ -104,14 +104,17 @@ def memory_of(pid: int, kind: str = "VmRSS") -> float:
     return int(kilobytes) / 1024
 
 
+def address_of(server: subprocess.Popen[str]) -> str:
+    """Return the address that a starting server prints on standard error."""
+    assert server.stderr is not None
+    return next(match[0] for line in server.stderr if (match := re.search(r"http://[\w.:]+", line)))
+
+
 def serve(folder: Path, searches: int) -> str:
     """Send different questions to a server, and measure its memory."""
     command = [*PNYX, "serve", "demo-out/example.index", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        address = next(
-            match[0] for line in process.stderr if (match := re.search(r"http://[\w.:]+", line))
-        )
+        address = address_of(process)
         words = (folder / "words.txt").read_text("utf-8").split()
         rng, sizes = random.Random(0), []
         for number in range(searches):

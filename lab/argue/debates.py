@@ -41,6 +41,7 @@ import numpy as np
 from cached_judge import CachedJudge
 from one_sided import measure
 from pages import Collection, DebateQuestion, collections, indexed, reworded
+from shares import ends, grouped, intervals, mean, samples
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -63,7 +64,6 @@ if TYPE_CHECKING:
     from pnyx.judging.store.completions import StoredModel
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
-DRAWS = 2000
 SIDES = {"pro": 1, "con": -1}
 
 
@@ -196,36 +196,25 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
         for doc, r in zip(ids, row["right"][name], strict=True) if doc in row["argued"][name]
     ]  # fmt: skip
     return {
-        "on the question": _mean([r != 0 for r in cited]),
+        "on the question": mean([r != 0 for r in cited]),
         "cited of those there": len(on) / sum(row["there"] for row in rows),
-        "of these right": _mean([r > 0 for r in on]),
-        "both sides": _mean([all(row["cited"].values()) for row in two_sided]),
-        "both without a warning": _mean([all(row["argued"].values()) for row in two_sided]),
-        "one without a warning": _mean([any(row["argued"].values()) for row in rows]),
+        "of these right": mean([r > 0 for r in on]),
+        "both sides": mean([all(row["cited"].values()) for row in two_sided]),
+        "both without a warning": mean([all(row["argued"].values()) for row in two_sided]),
+        "one without a warning": mean([any(row["argued"].values()) for row in rows]),
         "passages without a warning": len(argued) / len(rows),
-        "of these on the question": _mean([r != 0 for r in argued]),
-        "and right": _mean([r > 0 for r in argued if r]),
-        "both rightly": _mean([all(1 in r for r in row["right"].values()) for row in two_sided]),
-        "empty sides": _mean([empty for row in rows for empty in row["empty"]]),
-        "passages": _mean(sizes),
-        "fewer than 4": _mean([size < 4 for size in sizes]),
-        "points": _mean([row["points"] for row in rows]),
+        "of these on the question": mean([r != 0 for r in argued]),
+        "and right": mean([r > 0 for r in argued if r]),
+        "both rightly": mean([all(1 in r for r in row["right"].values()) for row in two_sided]),
+        "empty sides": mean([empty for row in rows for empty in row["empty"]]),
+        "passages": mean(sizes),
+        "fewer than 4": mean([size < 4 for size in sizes]),
+        "points": mean([row["points"] for row in rows]),
         "undecided": len(left) / len(rows),
-        "undecided on the question": _mean([passage["on"] is not None for passage in left]),
+        "undecided on the question": mean([passage["on"] is not None for passage in left]),
         "seconds": float(np.median([row["seconds"] for row in rows])),
         "CPU seconds": float(np.median([row["cpu"] for row in rows])),
     }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if len(values) else float("nan")
-
-
-def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
-    """Return value, low and high of each figure, by resampling debates."""
-    drawn = _drawn(rows)
-    return {name: (value, *_between([draw[name] for draw in drawn]))
-            for name, value in figures(rows).items()}  # fmt: skip
 
 
 def cells(values: Mapping[str, tuple[float, float, float]], sign: str = "") -> list[str]:
@@ -237,25 +226,16 @@ def cells(values: Mapping[str, tuple[float, float, float]], sign: str = "") -> l
 
 def differences(rows: Sequence[Row], base: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
     """Return the difference of each figure from that of `base` on the same questions."""
-    pairs = list(zip(_drawn(rows), _drawn(base), strict=True))  # both draw the same questions
+    drawn = (samples(by_debate(part), figures) for part in (rows, base))
+    pairs = list(zip(*drawn, strict=True))  # both draw the same questions
     shares, other = figures(rows), figures(base)
-    return {name: (shares[name] - other[name], *_between([a[name] - b[name] for a, b in pairs]))
+    return {name: (shares[name] - other[name], *ends([a[name] - b[name] for a, b in pairs]))
             for name in shares}  # fmt: skip
 
 
-def _drawn(rows: Sequence[Row]) -> list[dict[str, float]]:
-    """Return the figures of samples of debates; each debate is drawn with all its questions."""
-    debates: dict[str, list[Row]] = {}
-    for row in rows:
-        debates.setdefault(re.sub(r" [+-]$", "", row["question"]), []).append(row)
-    of, rng = list(debates.values()), np.random.default_rng(0)
-    return [figures([row for i in rng.integers(0, len(of), len(of)) for row in of[i]])
-            for _ in range(DRAWS)]  # fmt: skip
-
-
-def _between(values: Sequence[float]) -> tuple[float, float]:
-    low, high = np.nanquantile(values, [0.025, 0.975])
-    return float(low), float(high)
+def by_debate(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the questions of each debate together."""
+    return grouped(rows, lambda row: re.sub(r" [+-]$", "", row["question"]))
 
 
 @contextlib.contextmanager
@@ -320,7 +300,7 @@ def main() -> None:
     report.line(f"{len(items)} {options.part} debates{words}. Value [95 % interval over debates].")
     report.head(f"{options.part} pages ({len(first)})", *figures(first))
     for name, rows in tables.items():
-        report.row(name, *cells(intervals(rows)))
+        report.row(name, *cells(intervals(by_debate(rows), figures)))
     if options.llm:
         report.row("difference", *cells(differences(rows, first), "+"))
         heeded = [row["weighed"]["weight"] > 0 for row in rows if row["weighed"] is not None]
@@ -332,7 +312,7 @@ def main() -> None:
     report.head(f"{next(iter(tables))}, by set", *figures(first))
     for name, places in sets.items():
         rows = [first[i] for i in places]
-        report.row(f"{name} ({len(rows)})", *cells(intervals(rows)))
+        report.row(f"{name} ({len(rows)})", *cells(intervals(by_debate(rows), figures)))
     report.write(options.write)
 
 

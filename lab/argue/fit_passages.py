@@ -21,15 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from folder_sources import Folder, paragraph_of, read_folders, write_files
-from folders import SOURCES, source_of
+from folder_sources import Folder, paragraph_of, read_folders
+from folders import SOURCES, open_folder, source_of
 from numpy.typing import NDArray
 from pages import collections, indexed, reworded
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-import pnyx
 from pnyx.cases.passage_sides import (
     PassageSides,
     chances_of,
@@ -97,12 +96,7 @@ def folder_stance(document: Evidence, folder: Folder, question: object) -> str:
 def of_folders(work: Path) -> Iterator[Ranking]:
     """Yield the rankings of the development folders."""
     for folder in read_folders(SOURCES / "development"):
-        files, index = work / "files" / folder.name, work / "indexes" / folder.name
-        if not files.exists():
-            write_files(folder, files)
-        index.parent.mkdir(parents=True, exist_ok=True)
-        collection = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
-        searcher = open_searcher(collection.index, SearchSpec(), None, None, print)
+        searcher = open_searcher(open_folder(folder, work).index, SearchSpec(), None, None, print)
         for labelled in folder.questions:
             question = Question(labelled.id, labelled.text)
             documents = retrieve(searcher, question, Plan()).documents

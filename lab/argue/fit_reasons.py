@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from folder_sources import Block, paragraph_of, read_folders
+from shares import DRAWS, ends, percent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -36,7 +37,6 @@ from pnyx.search.reasons import MIN_REASON, reason_inputs
 SOURCES = Path(__file__).with_name("folders")
 STRENGTH = 1 / 300
 """Regularisation with standardised inputs; 1/1000 is not better in cross-validation."""
-DRAWS = 2000
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -123,8 +123,7 @@ def measure(part: str, report: Report) -> None:
 
 def _share(values: npt.NDArray[np.bool_]) -> str:
     drawn = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return f"{100 * values.mean():.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+    return percent((float(values.mean()), *ends(drawn)))
 
 
 def main() -> None:

@@ -243,9 +243,7 @@ def _text(file: SourceFile) -> bytes:
         line = f"{block.text.upper()}\n" if block.level == 1 else line
         parts.append(textwrap.fill(line, width) if width and not block.level else line.rstrip())
     text = "\n\n".join(parts) + "\n"
-    coding = ("utf-8", "utf-8", "utf-8", "cp1252", "utf-16", "utf-8-sig")[
-        _choice(file, 6, "coding")
-    ]
+    coding = _CODINGS[_choice(file, len(_CODINGS), "coding")]
     if coding == "cp1252" and re.search(r"[À-ÿ]", text):
         return text.encode(coding, errors="replace")
     return text.encode("utf-8" if coding == "cp1252" else coding)
@@ -434,8 +432,7 @@ def words_of(text: str) -> str:
 def paragraph_of(sentence: str, blocks: Sequence[Block]) -> Block | None:
     """Return the paragraph that a quoted sentence is from, or None.
 
-    It is the paragraph that shares the most four-word sequences with the sentence, at least half of
-    them.
+    It shares the most four-word sequences with the sentence, at least half of them.
     """
     wanted = _runs(words_of(sentence))
     best, most = None, 0.5

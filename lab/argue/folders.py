@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from folder_sources import Block, Folder, Question, paragraph_of, read_folders, write_files
+from shares import intervals, mean, percent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -32,7 +33,6 @@ import pnyx
 from pnyx.cases.case import Case
 
 SOURCES = Path(__file__).with_name("folders")
-DRAWS = 2000
 SIDES = {"pro": "yes", "con": "no"}
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "Pnyx": {},
@@ -88,15 +88,20 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
     }
 
 
-def rows_of(folder: Folder, work: Path, variant: str) -> list[Row]:
-    """Return the result of each question of a folder; finished ones are read from `work`."""
+def open_folder(folder: Folder, work: Path) -> pnyx.Collection:
+    """Open the index of a folder; write its files and build the index if they are missing."""
     files, index = work / "files" / folder.name, work / "indexes" / folder.name
-    cases = work / f"cases-{variant.replace(' ', '-')}"
-    cases.mkdir(parents=True, exist_ok=True)
     if not files.exists():
         write_files(folder, files)
     index.parent.mkdir(parents=True, exist_ok=True)
-    collection = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
+    return pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
+
+
+def rows_of(folder: Folder, work: Path, variant: str) -> list[Row]:
+    """Return the result of each question of a folder; finished ones are read from `work`."""
+    cases = work / f"cases-{variant.replace(' ', '-')}"
+    cases.mkdir(parents=True, exist_ok=True)
+    collection = open_folder(folder, work)
     file = cases / f"{folder.name}.jsonl"
     done: dict[str, Row] = {}
     if file.exists():
@@ -122,20 +127,20 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
     missing = [(row, side) for row in rows for side in ("yes", "no") if side not in row["held"]]
     return {
         "sentences": len(cited) / len(rows),
-        "right": _mean([sentence["stance"] == sentence["side"] for sentence in cited]),
-        "wrong side": _mean(
+        "right": mean([sentence["stance"] == sentence["side"] for sentence in cited]),
+        "wrong side": mean(
             [sentence["stance"] == OPPOSITE[sentence["side"]] for sentence in cited]
         ),
-        "two-sided": _mean([sentence["stance"] == "mixed" for sentence in cited]),
-        "no side": _mean([sentence["stance"] == "none" for sentence in cited]),
-        "other matter": _mean([sentence["stance"] in ("other", None) for sentence in cited]),
-        "both rightly": _mean([_rightly(row) == {"yes", "no"} for row in both]),
-        "headlines with a reason": _mean([sentence["reason"] for sentence in heads]),
-        "missing side argued": _mean([_argues(row, side) for row, side in missing]),
-        "without a warning": _mean(
+        "two-sided": mean([sentence["stance"] == "mixed" for sentence in cited]),
+        "no side": mean([sentence["stance"] == "none" for sentence in cited]),
+        "other matter": mean([sentence["stance"] in ("other", None) for sentence in cited]),
+        "both rightly": mean([_rightly(row) == {"yes", "no"} for row in both]),
+        "headlines with a reason": mean([sentence["reason"] for sentence in heads]),
+        "missing side argued": mean([_argues(row, side) for row, side in missing]),
+        "without a warning": mean(
             [_argues(row, side) and side not in row["warned"] for row, side in missing]
         ),
-        "warned of": _mean(
+        "warned of": mean(
             [side in row["warned"] for row in rows for side in row["held"] if _argues(row, side)]
         ),
         "seconds": float(np.median([row["seconds"] for row in rows])),
@@ -153,30 +158,11 @@ def _argues(row: Row, side: str) -> bool:
     return any(sentence["side"] == side for sentence in row["sentences"])
 
 
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if len(values) else float("nan")
-
-
-def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
-    """Return value, low and high of each figure, with 95 % intervals over questions."""
-    rng = np.random.default_rng(0)
-    drawn = [
-        figures([rows[i] for i in rng.integers(0, len(rows), len(rows))]) for _ in range(DRAWS)
-    ]
-    result = {}
-    for name, value in figures(rows).items():
-        values = [draw[name] for draw in drawn]
-        low, high = np.nanquantile(values, [0.025, 0.975])
-        result[name] = (value, float(low), float(high))
-    return result
-
-
 def cell(name: str, interval: tuple[float, float, float]) -> str:
     """Return a figure and its interval; shares are in percent."""
-    value, low, high = interval
     if name in ("sentences", "seconds", "CPU seconds"):
-        return f"{value:.1f}"
-    return f"{100 * value:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+        return f"{interval[0]:.1f}"
+    return percent(interval)
 
 
 def main() -> None:
@@ -205,7 +191,7 @@ def main() -> None:
 
 
 def _table(report: Report, columns: Mapping[str, Sequence[Row]]) -> None:
-    measured = [intervals(rows) for rows in columns.values()]
+    measured = [intervals([[row] for row in rows], figures) for rows in columns.values()]
     for name in measured[0]:
         report.row(name, *(cell(name, column[name]) for column in measured))
 

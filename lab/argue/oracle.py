@@ -29,17 +29,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from folder_sources import read_folders, write_files
-from folders import DRAWS, SOURCES
+from folder_sources import read_folders
+from folders import SOURCES, open_folder
 from folders import outcome as folder_outcome
 from oracle_server import KnownQuestion, Oracle, knows_debates, knows_folders, serve, spent
 from pages import Collection, DebateQuestion, collections, indexed, reworded
+from shares import grouped, intervals, mean, percent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-import pnyx
 from pnyx.cases.argument import argue
 from pnyx.cases.case import Case
 from pnyx.cases.open_citations import citation_judge
@@ -163,12 +163,7 @@ def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, KnownQues
 
     def tasks() -> Iterator[Task]:
         for folder, question in _chosen(items, count):
-            files, index = work / "files" / folder.name, work / "indexes" / folder.name
-            if not files.exists():
-                write_files(folder, files)
-            index.parent.mkdir(parents=True, exist_ok=True)
-            opened = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
-            searcher = Searcher(opened.index, PLAN, embedder=embedder_from())
+            searcher = Searcher(open_folder(folder, work).index, PLAN, embedder=embedder_from())
 
             def signs(case: Case, folder: Any = folder, question: Any = question) -> Any:
                 return folder_signs(folder_outcome(folder, question, case, (0.0, 0.0)))
@@ -196,33 +191,19 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
     cited = [sign for row in rows for signs in row.cited.values() for sign in signs]
     both = [all(1 in signs for signs in row.cited.values()) for row in rows if row.both]
     return {
-        "on the question": _mean([sign != 0 for sign in cited]),
-        "right": _mean([sign > 0 for sign in cited if sign]),
-        "both rightly": _mean(both),
+        "on the question": mean([sign != 0 for sign in cited]),
+        "right": mean([sign > 0 for sign in cited if sign]),
+        "both rightly": mean(both),
     }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if len(values) else float("nan")
 
 
 def cells(rows: Sequence[Row]) -> list[str]:
     """Return the shares with 95 % intervals over groups, then the mean and maximum cost."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.group, []).append(row)
-    grouped, rng = list(groups.values()), np.random.default_rng(0)
-    drawn = [
-        figures([row for i in rng.integers(0, len(grouped), len(grouped)) for row in grouped[i]])
-        for _ in range(DRAWS)
-    ]
-    texts = []
-    for name, value in figures(rows).items():
-        low, high = np.nanquantile([draw[name] for draw in drawn], [0.025, 0.975])
-        texts.append(f"{100 * value:.0f} % [{100 * low:.0f}, {100 * high:.0f}]")
+    groups = grouped(rows, lambda row: row.group)
+    texts = [percent(interval) for interval in intervals(groups, figures).values()]
     for position, form in ((0, ".1f"), (1, ",.0f")):
         totals = [row.total(position) for row in rows]
-        texts.append(f"{_mean(totals):{form}} ({max(totals):,})")
+        texts.append(f"{mean(totals):{form}} ({max(totals):,})")
     return texts
 
 

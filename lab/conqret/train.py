@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "lab" / "judging")]
 
-from common import Report, arguments  # noqa: E402
+from common import Report, arguments, interval_cell, run_pnyx  # noqa: E402
 
 from pnyx.formats import read_qrels, write_qrels  # noqa: E402
 
@@ -38,16 +37,10 @@ PAPER = {
 
 def pnyx(*argv: object, as_json: bool = True) -> Any:
     """Run a command and return its JSON output."""
-    line = [sys.executable, "-m", "pnyx", *map(str, argv), *(["--json"] if as_json else [])]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    done = run_pnyx(*argv, *(["--json"] if as_json else []))
     if done.returncode:
         sys.exit(f"pnyx {' '.join(map(str, argv))}: {done.stderr.strip()}")
     return json.loads(done.stdout) if as_json else None
-
-
-def figure(measured: dict[str, Any]) -> str:
-    """Return a mean with its interval."""
-    return f"{measured['value']:.3f} [{measured['low']:.3f}, {measured['high']:.3f}]"
 
 
 def sizes(report: Report) -> None:
@@ -89,7 +82,7 @@ def retrieval(report: Report, folder: Path) -> None:
             measures = ("--measure", "P@10", "--measure", "nDCG@10")
             measured = pnyx("measure", "retrieval", run, "--qrels", path, *measures)
             values = measured["measures"]
-            cells += [figure(values[name]) for name in ("P@10", "nDCG@10")]
+            cells += [interval_cell(values[name]) for name in ("P@10", "nDCG@10")]
         report.row(model, *cells)
 
 
@@ -112,8 +105,8 @@ def judging(report: Report, folder: Path) -> None:
         )  # fmt: skip
         pnyx("judge", "relevance", items, "--out", folder / name)
         measured = pnyx("measure", folder / name, "--labels", labels)["measures"]
-        report.row(question, f"{built['pairs']:,}", f"{built['relevant']:,}",
-                   figure(measured["auroc"]), figure(measured["average_precision"]))  # fmt: skip
+        cells = (interval_cell(measured[name]) for name in ("auroc", "average_precision"))
+        report.row(question, f"{built['pairs']:,}", f"{built['relevant']:,}", *cells)
 
 
 def main() -> None:

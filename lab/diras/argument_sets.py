@@ -13,7 +13,6 @@ over questions, with bootstrap intervals over questions.
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -33,7 +32,7 @@ from pnyx.stats import ndcg
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
-from common import Report, arguments
+from common import Report, arguments, read_csv
 
 DRAWS = 2000
 BAR = "untrained: whole passage"
@@ -48,8 +47,8 @@ class Pairs:
 
 
 def webis(folder: Path) -> Pairs:
-    topics = {row["Topic ID"]: row for row in _rows(folder / "webis-argquality20-topics.csv")}
-    rows = _rows(folder / "webis-argquality20-arguments.csv")
+    topics = {row["Topic ID"]: row for row in read_csv(folder / "webis-argquality20-topics.csv")}
+    rows = read_csv(folder / "webis-argquality20-arguments.csv")
     questions = [
         ask_relevance(str(n), topics[row["Topic ID"]]["Long Query"], row["Premise"])
         for n, row in enumerate(rows)
@@ -59,10 +58,10 @@ def webis(folder: Path) -> Pairs:
 
 
 def sigir(folder: Path) -> Pairs:
-    topics = {int(row["Topic ID"]): row for row in _rows(folder / "topics.csv")}
+    topics = {int(row["Topic ID"]): row for row in read_csv(folder / "topics.csv")}
     rows = [
         row
-        for row in _rows(folder / "arguments.csv")
+        for row in read_csv(folder / "arguments.csv")
         if int(row["Topic ID"]) in topics and row["Premise"].strip()
     ]
     questions = []
@@ -75,11 +74,6 @@ def sigir(folder: Path) -> Pairs:
         )
     gains = np.array([max(float(row["Relevance"] or 0), 0.0) for row in rows])
     return Pairs("SIGIR-19", questions, gains, _topics(rows))
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def _topics(rows: Sequence[dict[str, str]]) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import json
 import os
 import platform
@@ -11,7 +12,7 @@ import random
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -171,6 +172,23 @@ class Report:
             raise SystemExit(f"{path}: expected the lines {first.strip()} and {last}")
         body = "\n".join(self._lines).strip("\n")
         path.write_text(f"{before}{first}{body}\n{last}{after}", encoding="utf-8")
+
+
+def run_pnyx(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run a `pnyx` command to its end, and capture its output."""
+    command = [sys.executable, "-m", "pnyx", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def interval_cell(row: Mapping[str, Any]) -> str:
+    """Return value and interval of a measure in a JSON result."""
+    return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:

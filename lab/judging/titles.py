@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from common import read_csv
 
 from pnyx.core.records import Perspective
 from pnyx.judging.answers import Answer, Judged
@@ -53,11 +54,13 @@ class Case:
 
 def sigir(data: Path) -> list[Case]:
     """Return args.me arguments with their conclusions as titles; relevant from grade 3 of 4."""
-    topics = {row["Topic ID"]: row["Query"] for row in _csv(data / "sigir19_argsearch/topics.csv")}
+    topics = {
+        row["Topic ID"]: row["Query"] for row in read_csv(data / "sigir19_argsearch/topics.csv")
+    }
     return [
         Case(row["Topic ID"], topics[row["Topic ID"]], row["Conclusion"], row["Premise"],
              int(row["Relevance"]) >= 3)
-        for row in _csv(data / "sigir19_argsearch/arguments.csv")
+        for row in read_csv(data / "sigir19_argsearch/arguments.csv")
     ]  # fmt: skip
 
 
@@ -203,11 +206,6 @@ def compare(name: str, cases: Sequence[Case], by_variant: dict[str, list[float]]
         gain = values[TITLED] - values[BARE]
         yield (f"| {name} | {len(groups)} | {len(cases)} | {figure} | {values[BARE]:.3f} | "
                f"{values[TITLED]:.3f} | {gain:+.3f} [{low:+.3f}, {high:+.3f}] |")  # fmt: skip
-
-
-def _csv(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def _lines(path: Path) -> list[dict[str, str]]:

@@ -117,12 +117,17 @@ class Cost:
 
 
 def spend(endpoint: Any, store: Path, batch: int, questions: Sequence[Support]) -> Cost:
-    """Ask all questions with an empty store."""
+    """Ask all questions, `batch` per call, with an empty store."""
     prompt = load_prompt("support-direct") if batch == 1 else batched_prompt()
     asking = Asking(prompts={"support": prompt}, batch=batch, probability="ask")
     if batch > 1:
         # A single remaining question also gets the prompt for lists, so that the wording is equal.
         assert asking.prompt(questions[:1]) is prompt
+    return ask_with(asking, endpoint, store, questions)
+
+
+def ask_with(asking: Asking, endpoint: Any, store: Path, questions: Sequence[Support]) -> Cost:
+    """Ask all questions, one request at a time, with an empty store."""
     with Store(store) as opened:
         model = StoredModel(endpoint, opened, concurrency=1)
         started = time.perf_counter()

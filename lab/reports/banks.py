@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "lab" / "judging")]
 
-from common import Report, arguments  # noqa: E402
+from common import Report, arguments, run_pnyx  # noqa: E402
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data")) / "reportgen"
 FILES = (
@@ -32,8 +31,7 @@ DIALECTS = ("nuggetbank-v3", "ragtime26-nuggets", "nuggetizer", "rag25-nuggets")
 
 def pnyx(*argv: object) -> dict[str, Any]:
     """Run a command and return its JSON output; empty if the dialect cannot represent the file."""
-    line = [sys.executable, "-m", "pnyx", *map(str, argv), "--json"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    done = run_pnyx(*argv, "--json")
     if "cannot hold it" in done.stderr + done.stdout:
         return {}
     if done.returncode:

@@ -18,10 +18,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
-from common import Report, arguments
+from common import Report, arguments, interval_cell
 
 from pnyx.formats import read_leaderboard, read_nugget_banks, read_qrels
 from pnyx.reports.autojudge import workflow_path
@@ -48,10 +47,6 @@ def judged(data: Path, folder: Path) -> Path:
     return folder / "out"
 
 
-def interval(measured: dict[str, Any]) -> str:
-    return f"{measured['value']:.3f} [{measured['low']:.3f}, {measured['high']:.3f}]"
-
-
 def main() -> None:
     options = arguments(__doc__).parse_args()
     data = Path(os.environ.get("PNYX_DATA", "../shared/data")) / PLACE
@@ -73,7 +68,7 @@ def main() -> None:
     )
     report.head("run", *MEASURES, "made-up truth")
     for run in results["runs"]:
-        figures = [interval(run["measures"][name]) for name in MEASURES]
+        figures = [interval_cell(run["measures"][name]) for name in MEASURES]
         report.row(run["run"], *figures, f"{fake[run['run']]:.3f}")
     items = [run["items"][name] for run in results["runs"] for name in MEASURES]
     scored, total = (sum(counts[key] for counts in items) for key in ("scored", "asked"))

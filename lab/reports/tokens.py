@@ -22,7 +22,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,13 +29,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 import anyio
 from common import Report, arguments
-from tokens import agreement
+from tokens import agreement, ask_with
 
 from pnyx.core.nuggets import Nugget, NuggetBank
 from pnyx.core.records import Document, Response
 from pnyx.formats import read_nugget_banks, read_responses
 from pnyx.judging.answers import Judged
-from pnyx.judging.base import ask
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.requests import Asking
@@ -117,15 +115,7 @@ def counted(endpoint: Any, requests: Sequence[ChatRequest]) -> int:
 
 def tried(endpoint: Any, folder: Path, batch: int, questions: Sequence[Support]) -> Any:
     """Ask questions with an empty store."""
-    from tokens import Cost
-
-    with Store(str(folder / f"asked-{batch}.sqlite")) as store:
-        model = StoredModel(endpoint, store, concurrency=1)
-        started = time.perf_counter()
-        answers = ask(LlmJudge(model, asking(batch)), questions)
-        return Cost(
-            answers, model.counts.asked, dict(model.counts.tokens), time.perf_counter() - started
-        )
+    return ask_with(asking(batch), endpoint, folder / f"asked-{batch}.sqlite", questions)
 
 
 def main() -> None:

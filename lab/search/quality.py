@@ -45,7 +45,7 @@ from pnyx.stats.intervals import draw_weights, percentile_interval
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "lab" / "training"), str(ROOT / "lab" / "judging")]
 
-from common import Report, arguments  # noqa: E402
+from common import Report, arguments, read_csv  # noqa: E402
 from train_quality import DATA, Arguments, Settings, read_ibm, read_webis, train_and_choose  # noqa: E402
 
 DRAWS = 1000
@@ -273,14 +273,14 @@ def beyond(report: Report, webis: Arguments) -> None:
     model, seen = QualityModel.load(), set(webis.texts)
     rated = {
         "Dagstuhl, experts": (
-            table(DATA / "dagstuhl" / "dg_scores_4dims.csv"),
+            read_csv(DATA / "dagstuhl" / "dg_scores_4dims.csv"),
             "Text",
             ("Cogency", "LocalAcceptability", "LocalRelevance", "LocalSufficiency"),
         ),
         "SIGIR-19, arguments": (
             [
                 row
-                for row in table(DATA / "sigir19_argsearch" / "arguments.csv")
+                for row in read_csv(DATA / "sigir19_argsearch" / "arguments.csv")
                 if row["Is Argument?"] == "True" and row["Premise"] not in seen
             ],
             "Premise",
@@ -302,11 +302,6 @@ def beyond(report: Report, webis: Arguments) -> None:
                 for values in (score, length)
             ]
             report.row(name, len(texts), dimension, *cells)
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def chosen(report: Report) -> None:

@@ -182,6 +182,26 @@ def anchors(pairs: list[tuple[Support, bool]]) -> list[tuple[Support, bool]]:
     ]
 
 
+def wording_weights(fixed: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Fit the weights of copy and conflict on near-copies, with fixed log-odds of the rest."""
+    from scipy.optimize import minimize
+
+    def loss(w: np.ndarray) -> float:
+        z = fixed + x @ w
+        return float(np.logaddexp(0, np.where(y, -z, z)).sum() + 0.01 * w @ w)
+
+    return minimize(loss, np.zeros(2)).x
+
+
+def near_copy_figures(accepted: np.ndarray, copies: np.ndarray) -> dict[str, float]:
+    """Return how many near-copies are accepted, and how many contradictions rejected."""
+    return {
+        "pairs": len(copies),
+        "copies_accepted": round(float(accepted[copies].mean()), 3),
+        "contradictions_rejected": round(float((~accepted[~copies]).mean()), 3),
+    }
+
+
 # --- fitting ----------------------------------------------------------------------------------
 
 

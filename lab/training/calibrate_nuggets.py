@@ -181,20 +181,13 @@ def wording_weights(
     weights: Mapping[str, float], intercept: float, detector: CachedDetector
 ) -> tuple[dict[str, float], np.ndarray, np.ndarray]:
     """Return the weights of copy and conflict with the other weights fixed; features and labels."""
-    from scipy.optimize import minimize
-
     pairs = [
         (Support(p.id, p.text, p.statement, task="nugget"), v)
         for p, v in _encoder.anchors(_encoder.berds())
     ]
     x, y, _ = seen(pairs, detector)
     fixed = intercept + x[:, :2] @ [weights[name] for name in NAMES[:2]]
-
-    def loss(w: np.ndarray) -> float:
-        z = fixed + x[:, 2:] @ w
-        return float(np.logaddexp(0, np.where(y, -z, z)).sum() + 0.01 * w @ w)
-
-    w = minimize(loss, np.zeros(2)).x.round(4)
+    w = _encoder.wording_weights(fixed, x[:, 2:], y).round(4)
     return dict(zip(NAMES[2:], map(float, w), strict=True)), x, y
 
 
@@ -274,11 +267,7 @@ def main() -> None:
         name: figures_of(task, seen(pairs, detector)) for name, pairs in held_out_sets().items()
     }
     figures |= {f"development_{name}": figures_of(task, rows) for name, rows in development.items()}
-    figures["near_copies"] = {
-        "pairs": len(truth),
-        "copies_accepted": round(float(accepted[truth].mean()), 3),
-        "contradictions_rejected": round(float((~accepted[~truth]).mean()), 3),
-    }
+    figures["near_copies"] = _encoder.near_copy_figures(accepted, truth)
     data = (
         "overlap against detector: lines of reports, whole reports (SummHay), news summaries "
         "(REALSumm) and IBM's key points, development parts; curve and threshold: the reports; "
