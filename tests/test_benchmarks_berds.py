@@ -158,7 +158,7 @@ def test_the_packaged_network_is_read_back_as_it_answers(bench):
 @pytest.mark.train
 def test_of_two_statements_about_a_passage_of_a_side_the_first_is_the_right_one(bench):
     torch = pytest.importorskip("torch")
-    debates, siding = bench("debates"), bench("side_steps")
+    debates, siding = bench("debate_sets"), bench("side_steps")
     topic = debates.Topic("This House would ban golf.", "This House would not ban golf.", "idebate")
     unclear = debates.Topic("Golf or not.", "", "idebate")
     passages = [

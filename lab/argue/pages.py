@@ -3,7 +3,7 @@
 There are three sets under `$PNYX_DATA`: Debatewise, ProCon and idebate. The title of a page is the
 question; the relevant documents are its arguments and those of other pages on the same question.
 Only topics on which the packaged models were not trained are used (`parts_of` of
-`lab/berds/debates.py`). Development and test questions have no topic in common.
+`lab/berds/debate_sets.py`). Development and test questions have no topic in common.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
-from debates import NEAR, Debates, packed_lines, parts_of, table, tidy
+from debate_sets import NEAR, Debates, packed_lines, parts_of, table, tidy
 
 from pnyx.core.records import Document, Question
 from pnyx.judging.students.quality.surface import QualityModel

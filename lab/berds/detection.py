@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from debates import NEAR, Debates, encyclopaedic, parts_of, table
+from debate_sets import NEAR, Debates, encyclopaedic, parts_of, table
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import torch
-from debates import Passage, Topic
+from debate_sets import Passage, Topic
 from reader import NEITHER, OPPOSES, SUPPORTS, Words, pack
 from relevance_steps import Step
 from side_steps import SHARES

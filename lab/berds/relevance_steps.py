@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from debates import MOST_WORDS, NEAR, Passage, Rows, Topic, turned
+from debate_sets import MOST_WORDS, NEAR, Passage, Rows, Topic, turned
 from reader import NEITHER, OPPOSES, SUPPORTS, Packed, Words, pack
 
 NOT = 3

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
-from debates import Passage, Topic
+from debate_sets import Passage, Topic
 from reader import OPPOSES, SUPPORTS, Words, pack
 from relevance_steps import Step
 

@@ -3,7 +3,7 @@
     PNYX_DATA=DATA python lab/berds/sides.py [--folder FOLDER]
 
 The arguments are those of the Debatewise pages with which the detector was chosen
-(`debates.parts_of`: development). The detector judges whether an argument supports the statements
+(`debate_sets.parts_of`: development). The detector judges whether an argument supports the statements
 of pro and of con on the title of its page (`pnyx.judging.statements`). The slope that turns the
 difference of log-odds into a probability is fitted on each half of the pages and measured on the
 other; so is the share of right sides among the most confident predictions. FOLDER contains another
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from debates import Debates, parts_of, tidy
+from debate_sets import Debates, parts_of, tidy
 from detector_figures import open_detector
 
 from pnyx.judging.passages import pieces_of

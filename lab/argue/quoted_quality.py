@@ -1,6 +1,6 @@
 """How good are the quoted arguments? On sets rated by people: Webis, SIGIR, the bundled example.
 
-    PNYX_DATA=DATA python lab/argue/quality.py --work FOLDER [--part development]
+    PNYX_DATA=DATA python lab/argue/quoted_quality.py --work FOLDER [--part development]
     ... --write docs/lab/argue.md
 
 Arguments have no labels in the index. The candidates of a question are the arguments that people

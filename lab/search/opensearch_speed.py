@@ -1,7 +1,7 @@
 """Compare an index folder with OpenSearch: rankings, load time, bytes, time per question.
 
     lab/opensearch.sh start
-    PNYX_DATA=DATA python lab/search/opensearch.py --address opensearch://127.0.0.1:9200
+    PNYX_DATA=DATA python lab/search/opensearch_speed.py --address opensearch://127.0.0.1:9200
     ... --documents 100000    # also a synthetic corpus of this size; the real one has 10,725
     ... --documents 387740 --no-real --words --shards 3    # only words, which load faster
 

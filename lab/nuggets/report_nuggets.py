@@ -1,6 +1,6 @@
 """How well does the packaged judge find nuggets of reports? Tables of docs/lab/nuggets.md.
 
-    PNYX_DATA=DATA PNYX_NUGGETS=LABELS python lab/nuggets/reports.py --former OLD.json
+    PNYX_DATA=DATA PNYX_NUGGETS=LABELS python lab/nuggets/report_nuggets.py --former OLD.json
 
 Compares the shipped calibration with a former one (`git show COMMIT:src/pnyx/judging/calibrations/
 nugget.json > OLD.json`), with the overlap of words alone, and with always saying no, on the

