@@ -38,7 +38,7 @@ class OneSided:
 
 def drawn(by_name: dict[str, Collection], part: str) -> dict[str, int]:
     """Return the drawn debates: page -> the side (of its title) to remove."""
-    both = [item.question.id for c in by_name.values() for item in c.item
+    both = [item.question.id for c in by_name.values() for item in c.questions
             if item.part == part and c.sides(item) == {1, -1}]  # fmt: skip
     order = np.random.default_rng(0).permutation(len(both))[FIRST[part] :][:MOST]
     return {both[i]: 1 if position % 2 else -1 for position, i in enumerate(order)}
@@ -48,7 +48,7 @@ def questions(by_name: dict[str, Collection], missing: dict[str, int]) -> list[O
     """Return a question for each of these debates; if there are several, they alternate."""
     items = []
     for position, (page, lost) in enumerate(missing.items()):
-        candidates = [(c, item) for c in by_name.values() for item in c.item
+        candidates = [(c, item) for c in by_name.values() for item in c.questions
                if re.sub(r" [+-]$", "", item.question.id) == page]  # fmt: skip
         if candidates:
             collection, item = candidates[position % len(candidates)]
@@ -67,7 +67,7 @@ def reduced(
     """Remove the sides from the collections of `work`, and index the rest in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     gone = {
-        doc_id for c in by_name.values() for item in c.item if item.question.id in missing
+        doc_id for c in by_name.values() for item in c.questions if item.question.id in missing
         for doc_id in c.labels if c.side(item, doc_id) == missing[item.question.id]
     }  # fmt: skip
     for name, collection in by_name.items():

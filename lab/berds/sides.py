@@ -3,12 +3,12 @@
     PNYX_DATA=DATA python lab/berds/sides.py [--folder FOLDER]
 
 The arguments are those of the Debatewise pages with which the detector was chosen
-(`debate_sets.parts_of`: development). The detector judges whether an argument supports the statements
-of pro and of con on the title of its page (`pnyx.judging.statements`). The slope that turns the
-difference of log-odds into a probability is fitted on each half of the pages and measured on the
-other; so is the share of right sides among the most confident predictions. FOLDER contains another
-detector, as written by lab/training/train_perspectives.py. For the results of the former stance
-head of the encoder see docs/explain/decisions/sides.md.
+(`debate_sets.parts_of`: development). The detector judges whether an argument supports the
+statements of pro and of con on the title of its page (`pnyx.judging.statements`). The slope that
+turns the difference of log-odds into a probability is fitted on each half of the pages and measured
+on the other; so is the share of right sides among the most confident predictions. FOLDER contains
+another detector, as written by lab/training/train_perspectives.py. For the results of the former
+stance head of the encoder see docs/explain/decisions/sides.md.
 """
 
 from __future__ import annotations

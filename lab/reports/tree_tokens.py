@@ -95,8 +95,8 @@ def planned(case: Any, endpoint: Any, batch: int, folder: Path) -> tuple[int, li
         model = StoredModel(endpoint, store, offline=True)
         plan = ReportPlan(every=True)
         topics = opened_topics([response], [bank], plan, DocumentSources(documents.get))
-        count = plan_reports(LlmJudge(model, asking(batch)), topics)
-        return count, list(model.missing.values())
+        counts = plan_reports(LlmJudge(model, asking(batch)), topics)
+        return counts.total(), list(model.missing.values())
 
 
 def counted(endpoint: Any, requests: Sequence[ChatRequest]) -> int:

@@ -116,7 +116,7 @@ def cut(tokens: int) -> Encode:
         encoder._tokenizer.enable_truncation(tokens)
         try:
             out = np.empty((len(texts), encoder.dimensions), dtype=np.float32)
-            encoder._fill(out, list(texts))
+            encoder._fill(out, list(texts), lambda feeds: encoder._session.run(None, feeds)[0][0])
             return out
         finally:
             encoder._tokenizer.enable_truncation(encoder.max_tokens)

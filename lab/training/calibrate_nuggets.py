@@ -4,12 +4,11 @@
 
 Writes src/pnyx/judging/calibrations/nugget.json. Everything is fitted on development pairs: those
 of reports and summaries in `lab/training/nugget_labels.py`, and key points of IBM's train split on
-topics that the detector was not trained on (see `lab/berds/debate_sets.py`). The weight of word overlap
-relative to the detector is chosen by the mean of the average precisions of the four sets. The Platt
-curve and the threshold of best F1 are chosen on the reports. Copy and conflict are fitted on
-near-copies made by rule, as for the encoder (lab/training/calibrate_encoder.py). The held-out pairs
-are only measured. Needs scikit-learn
-and scipy.
+topics that the detector was not trained on (see `lab/berds/debate_sets.py`). The weight of word
+overlap relative to the detector is chosen by the mean of the average precisions of the four sets.
+The Platt curve and the threshold of best F1 are chosen on the reports. Copy and conflict are fitted
+on near-copies made by rule, as for the encoder (lab/training/calibrate_encoder.py). The held-out
+pairs are only measured. Needs scikit-learn and scipy.
 """
 
 from __future__ import annotations
