@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-EXTRAS := ingest,datasets,local,retrieval,dense,fast,opensearch,tables,autojudge,serve,test
+EXTRAS := datasets,local,retrieval,dense,fast,opensearch,tables,autojudge,serve,test
 
 # Lines of each room, circles of imports, class names with several meanings.
 house:
@@ -88,7 +88,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[serve]'
 	touch $@
 
-PLUGINS := packages/pnyx-build packages/pnyx-pyserini
+PLUGINS := packages/pnyx-crawl packages/pnyx-build packages/pnyx-pyserini
 
 $(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[$(EXTRAS),dev]' $(PLUGINS:%=--editable %)

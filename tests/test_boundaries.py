@@ -18,9 +18,6 @@ from pnyx.cli.measure.tables import few_warning
 from pnyx.core.errors import InputError, OptionError, PnyxError
 from pnyx.core.records import Question, question_id
 from pnyx.core.spec import opt, opts_of
-from pnyx.crawl.addresses import parse_target
-from pnyx.crawl.corpus import _prefix
-from pnyx.crawl.fetch_result import NotFetchedError
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
 from pnyx.judging.answers import Provenance
@@ -349,23 +346,6 @@ def calibration(ece: float = 0.05, auroc: float = 0.9, low: float | None = 0.8) 
 def test_a_card_advises_against_a_use_beyond_its_limit(at_limit, beyond, advised):
     assert advice(**at_limit) == ""
     assert advised in advice(**beyond)
-
-
-@pytest.mark.parametrize(("length", "whole"), [(64, True), (65, False)])
-def test_ids_of_web_pages_start_with_a_question_id_of_up_to_64_characters(length, whole):
-    name = "q" * length
-    assert (_prefix(name) == name) is whole
-    assert len(_prefix(name)) <= 64
-
-
-@pytest.mark.parametrize(("length", "fits"), [(4096, True), (4097, False)])
-def test_an_address_of_a_page_has_at_most_4096_characters(length, fits):
-    url = "http://a.org/".ljust(length, "p")
-    if fits:
-        assert parse_target(url).url == url
-    else:
-        with pytest.raises(NotFetchedError, match="longer than 4096 characters"):
-            parse_target(url)
 
 
 @pytest.mark.parametrize(("topics", "lines"), [(9, 1), (10, 0)])

@@ -145,21 +145,17 @@ BAD = [
 
 @pytest.mark.parametrize("address", BAD)
 def test_an_address_that_cannot_be_asked_is_one_line_that_tells_no_secret(
-    own_place, capfd, monkeypatch, address
+    own_place, capfd, address
 ):
-    monkeypatch.setenv("SERPER_API_KEY", "k" * 20)
     Path("i.jsonl").write_text('{"id": "1", "text": "Fares fell.", "statement": "Cheap."}\n')
-    Path("q.md").write_text("# Is tea good?\n")
     assert not is_address(address)
-    web = "files web q.md --out web --search serper --contact a@b.org --search-url".split()
     for arguments in (
         ["judge", "support", "i.jsonl", "--judge", f"{address}#m", "--out", "o"],
         ["judge", "support", "i.jsonl", "--judge", f"{address}#m", "--plan"],
         ["index", "i.jsonl", "--out", "i.index", "--vectors", "--embedder", f"{address}#m"],
-        [*web, address],
     ):
         assert SECRET not in refused(capfd, *arguments)
-    assert not {"o", "i.index", "web"} & {path.name for path in Path().iterdir()}
+    assert not {"o", "i.index"} & {path.name for path in Path().iterdir()}
     with pytest.raises(InputError) as caught:
         ChatEndpoint(address, "m")
     assert SECRET not in str(caught.value)

@@ -993,7 +993,7 @@ EVIL = "bad\nsecond line\x1b[2J\u2028third\udcff" + "x" * 10_000
 
 def _error(kind: type[PnyxError]) -> PnyxError:
     if kind is MissingExtra:
-        return MissingExtra(EVIL, "ingest")
+        return MissingExtra(EVIL, "tables")
     if issubclass(kind, InputError):
         return kind(EVIL, path=EVIL, line=3)
     return kind(EVIL)

@@ -255,6 +255,35 @@ def test_two_plugins_of_one_name(tea, pnyx, tmp_path):
     assert "pnyx-also 1.0 already has that name" in err
 
 
+def test_a_command_of_a_group_is_listed_and_runs_and_a_broken_one_stops_no_other(pnyx, tmp_path):
+    module = "import click\nwords = click.command('words')(lambda: click.echo('7 words'))\n"
+    commands = {
+        "files words": "pnyx_group.command:words",
+        "files broken": "pnyx_group.gone:command",
+        "files validate": "pnyx_group.command:words",
+    }
+    folder = install(tmp_path / "p", "pnyx-group", {"pnyx.commands": commands}, command=module)
+    taken = (
+        "pnyx: left out: pnyx-group 1.0: pnyx_group.command:words (pnyx.commands: files validate): "
+        "Pnyx already has that name\n"
+    )
+    code, out, err = pnyx(folder, "files", "--help")
+    assert (code, err) == (0, taken)
+    assert re.search(r"Plugins:\n(  .*\n)*  words +Of pnyx-group\.", out)
+    assert len(re.findall(r"^  validate ", out, re.MULTILINE)) == 1
+    assert pnyx(folder, "files", "words")[:2] == (0, "7 words\n")
+    assert pnyx(folder, "files", "validate", "--help")[1].startswith("Usage: pnyx files validate ")
+    code, out, err = pnyx(folder, "files", "broken")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith("pnyx: pnyx-group 1.0: pnyx_group.gone:command ")
+    code, _, err = pnyx(folder, "words")  # it is not a command of the first page
+    assert (code, "No such command" in err) == (2, True)
+    told = json.loads(pnyx(folder, "doctor", "--json")[1])["plugins"]
+    problems = {plugin["name"]: plugin["problem"] for plugin in told}
+    assert problems["files words"] == ""
+    assert problems["files validate"] == "Pnyx already has that name"
+
+
 def test_a_measure_of_rankings(broken):
     program = (
         "from pnyx.perspectives.measures.table import parse_perspective_measure as parse\n"
@@ -282,6 +311,7 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     for arguments in (
         ["build", "draft"],
         ["files", "validate", str(tmp_path / "d.md")],
+        ["files", "web", "q.jsonl"],
         ["search", "pyserini:index", "tea"],
     ):
         done = subprocess.run(
@@ -291,13 +321,15 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
             text=True,
         )
         assert done.returncode == 2
-        said[arguments[0]] = done.stderr
+        said[" ".join(arguments[:2])] = done.stderr
+    install = "is a plugin: pip install"
     assert said == {
-        "build": "pnyx: `pnyx build` is a plugin: pip install pnyx-build\n",
-        "files": "pnyx: the format drafts-markdown is a plugin: pip install pnyx-build\n",
-        "search": "pnyx: the engine of pyserini: is a plugin: pip install pnyx-pyserini\n",
+        "build draft": f"pnyx: `pnyx build` {install} pnyx-build\n",
+        "files validate": f"pnyx: the format drafts-markdown {install} pnyx-build\n",
+        "files web": f"pnyx: `pnyx files web` {install} pnyx-crawl\n",
+        "search pyserini:index": f"pnyx: the engine of pyserini: {install} pnyx-pyserini\n",
     }
-    assert set(APART) == {"build", "drafts-markdown", "pyserini:"}
+    assert set(APART) == {"build", "drafts-markdown", "files web", "pyserini:"}
     assert not set(APART) & set(COMMANDS)
 
 

@@ -26,7 +26,6 @@ ABOVE = {
     "audit": ("housekeeping",),
     "reports": ("housekeeping", "audit", "collection", "interop"),
     "relevance": (),
-    "crawl": (),
 }
 
 REST = """

@@ -19,10 +19,6 @@ from pnyx_build.debates.statistics import length_bins, statistics_of
 from test_corpora_reading import pdf_bytes
 from web_server import SearchServer, Site, article
 
-for module in ("lxml", "protego", "pypdf"):
-    pytest.importorskip(module, reason="extra `ingest` is not installed")
-pytest.importorskip("trafilatura", reason="extra `ingest` is not installed", exc_type=ImportError)
-
 PAGES = Path(__file__).with_name("debate_pages")
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[4] / "shared" / "data")) / "conqret"
 NAMES = ("columns", "headings", "table", "lists")

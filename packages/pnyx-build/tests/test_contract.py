@@ -108,7 +108,6 @@ def test_time_grows_with_the_size_and_not_with_its_square(make, tmp_path):
 
 @pytest.mark.all
 def test_killed_at_any_change_of_a_file_the_same_command_goes_on(tmp_path):
-    pytest.importorskip("lxml", reason="extra `ingest` is not installed")
     importlib.import_module("lxml.html")
     script = f"import lxml.html, pnyx_build.debates.benchmark\n{KILLED_ANYWHERE}"
     command = [sys.executable, "-c", script, str(tmp_path / "out"), "build", "debates", str(PAGES)]

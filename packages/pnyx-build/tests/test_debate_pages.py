@@ -13,12 +13,9 @@ from growth import grows_linearly
 from pnyx.core.errors import InputError
 from pnyx.formats import FORMATS
 from pnyx_build import read_debate_page
-from tries import tries
-
-pytest.importorskip("lxml", reason="extra `ingest` is not installed")
-
 from pnyx_build.debates.page import parse_debate_page
 from pnyx_build.debates.signs import heading_of, part_of_names, web_link
+from tries import tries
 
 PAGES = Path(__file__).with_name("debate_pages")
 

@@ -19,9 +19,9 @@ from pnyx._version import __version__
 from pnyx.cli.exit_status import EXIT_BAD_INPUT as EXIT_BAD_INPUT
 from pnyx.cli.exit_status import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from pnyx.cli.exit_status import EXIT_UNSCORED as EXIT_UNSCORED
-from pnyx.cli.params import Group
-from pnyx.core.errors import InputError, PluginError, PnyxError, escaped
-from pnyx.core.plugins import APART, plugins
+from pnyx.cli.params import Group, plugin_command, write_plugins
+from pnyx.core.errors import InputError, PnyxError, escaped
+from pnyx.core.plugins import Plugin, plugin_commands
 from pnyx.core.rooms import SECTIONS, room_commands
 
 COMMANDS: Final = {name: door.summary for name, door in room_commands().items()}
@@ -64,22 +64,23 @@ class LazyGroup(Group):
         with _while_it_is_read():
             return super().invoke(ctx)
 
+    def plugin_commands(self) -> dict[str, Plugin]:
+        """Return the verbs of plugins by name."""
+        return plugin_commands("", COMMANDS)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the main job, then those of plugins."""
-        return [*COMMANDS, *plugins("commands", COMMANDS)]
+        return [*COMMANDS, *self.plugin_commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one verb's command."""
-        command: click.Command | None = None
         if cmd_name in COMMANDS:
-            command = room_commands()[cmd_name].load()
-        elif plugin := plugins("commands", COMMANDS).get(cmd_name):
-            command = plugin.load(click.Command)
-        elif cmd_name in APART:
-            raise PluginError(f"`pnyx {cmd_name}` is a plugin: pip install {APART[cmd_name]}")
-        elif cmd_name in _GONE:
+            command: click.Command = room_commands()[cmd_name].load()
+            return command
+        plugin = plugin_command(cmd_name, self.plugin_commands().get(cmd_name))
+        if plugin is None and cmd_name in _GONE:
             raise InputError(f"`pnyx {cmd_name}` was removed: {_GONE[cmd_name]}")
-        return command
+        return plugin
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""
@@ -88,9 +89,7 @@ class LazyGroup(Group):
             if rows := [(door.name, door.summary) for door in doors if door.section == section]:
                 with formatter.section(section):
                     formatter.write_dl(rows)
-        if loaded := plugins("commands", COMMANDS):
-            with formatter.section("Plugins"):
-                formatter.write_dl([(name, plugin.summary) for name, plugin in loaded.items()])
+        write_plugins(formatter, self.plugin_commands())
 
 
 @contextlib.contextmanager

@@ -27,7 +27,8 @@ from pnyx.cli.param_types import Raw as Raw
 from pnyx.cli.settings import SettingOption, set_option
 from pnyx.cli.settings import SpecOption as SpecOption
 from pnyx.cli.spec_options import MORE, SETTINGS, plain_type, takes
-from pnyx.core.errors import OptionError, PnyxError, escaped
+from pnyx.core.errors import OptionError, PluginError, PnyxError, escaped
+from pnyx.core.plugins import APART, Plugin, plugin_commands
 from pnyx.core.restricted_mode import hides_text, no_text
 from pnyx.core.spec import Spec, main_flag
 from pnyx.formats.text_types import TextKind
@@ -187,14 +188,35 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands, in the order of the main job, that suggests one for a mistyped name."""
+    """A group of commands, in the order of the main job, that suggests one for a mistyped name.
+
+    Plugins add commands to it: the entry point `files web` adds `web` to the group `files`.
+    """
 
     gone: Mapping[str, str] = {}
     """Commands that were removed -> what to use."""
 
+    def plugin_commands(self) -> dict[str, Plugin]:
+        """Return the commands of plugins by name."""
+        return plugin_commands(str(self.name), self.commands)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which they were added."""
-        return list(self.commands)
+        """Return the names in the order in which they were added, then those of plugins."""
+        return [*self.commands, *self.plugin_commands()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; one of a plugin is imported."""
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        return plugin_command(f"{self.name} {cmd_name}", self.plugin_commands().get(cmd_name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands; those of plugins are not imported."""
+        width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        texts = {name: part.get_short_help_str(width) for name, part in self.commands.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl(list(texts.items()))
+        write_plugins(formatter, self.plugin_commands())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -208,6 +230,23 @@ class Group(click.Group):
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"No such command {escaped(name, 40)!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def plugin_command(path: str, plugin: Plugin | None) -> click.Command | None:
+    """Import the command of a plugin; PluginError names the distribution that would add `path`."""
+    if plugin is not None:
+        command: click.Command = plugin.load(click.Command)
+        return command
+    if path in APART:
+        raise PluginError(f"`pnyx {path}` is a plugin: pip install {APART[path]}")
+    return None
+
+
+def write_plugins(formatter: click.HelpFormatter, commands: Mapping[str, Plugin]) -> None:
+    """List commands of plugins with the summaries of their distributions."""
+    if commands:
+        with formatter.section("Plugins"):
+            formatter.write_dl([(name, plugin.summary) for name, plugin in commands.items()])
 
 
 def verb(

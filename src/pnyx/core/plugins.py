@@ -26,6 +26,7 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 APART: Final = {
     "build": "pnyx-build",
     "drafts-markdown": "pnyx-build",
+    "files web": "pnyx-crawl",
     "pyserini:": "pnyx-pyserini",
 }
 """Commands, formats and engines of Pnyx in separate distributions -> what to install."""
@@ -71,6 +72,14 @@ def plugins(kind: Kind, built_in: Collection[str] = ()) -> dict[str, Plugin]:
         elif by_name.setdefault(plugin.name, plugin) is not plugin:
             _leave_out(plugin, f"{by_name[plugin.name].package} already has that name")
     return by_name
+
+
+def plugin_commands(group: str, built_in: Collection[str]) -> dict[str, Plugin]:
+    """Return the commands that plugins add below a group (empty: `pnyx` itself), by name."""
+    above = f"{group} ".lstrip()
+    commands = plugins("commands", {f"{above}{name}" for name in built_in})
+    split = {name: name.rpartition(" ") for name in commands}
+    return {word: commands[name] for name, (path, _, word) in split.items() if path == group}
 
 
 def loaded(kind: Kind, built_in: Collection[str], expected: Any) -> Iterator[tuple[str, Any]]:

@@ -22,6 +22,7 @@ from pnyx.cli.params import verb
 from pnyx.core.errors import ModelError, PluginError, PnyxError, shorten
 from pnyx.core.plugins import KINDS, LEFT_OUT, loaded, plugins
 from pnyx.core.plugins import installed as installed_plugins
+from pnyx.core.rooms import offered
 from pnyx.core.spec import file_opt, opt
 from pnyx.display.results_doctor import VARIABLES, doctor_page
 from pnyx.formats.text_types import LanguageModelName
@@ -236,7 +237,6 @@ def installed() -> dict[str, Any]:
 
 def plugged() -> list[dict[str, str]]:
     """Return each plugin that is installed, and why it cannot be used, if so."""
-    from pnyx.cli import COMMANDS
     from pnyx.formats import Format
     from pnyx.formats.recognition import all_formats
     from pnyx.judging.llm.prompts import prompt_names
@@ -246,7 +246,8 @@ def plugged() -> list[dict[str, str]]:
 
     types = (ReportMeasure, PerspectiveMeasure)
     # Loading each registry shows which plugins are skipped.
-    plugins("commands", COMMANDS), plugins("judges"), all_formats(), prompt_names()
+    plugins("commands", {door.name for door in offered("COMMANDS")})
+    plugins("judges"), all_formats(), prompt_names()
     list(loaded("measures", {**REPORT_MEASURES, **PERSPECTIVE_MEASURES}, types))
     expected: dict[str, Any] = {
         "commands": click.Command,

@@ -28,6 +28,7 @@ COMMANDS: Final = (
         "Housekeeping",
         "Split, collect, check, convert, repeat and merge files of documents and results.",
     ),
+    CommandDoor("files split", "pnyx.housekeeping.split:split", 10),
     CommandDoor("files validate", "pnyx.housekeeping.validate:command", 30),
     CommandDoor("files convert", "pnyx.housekeeping.convert:command", 40),
     CommandDoor("files repeat", "pnyx.housekeeping.repeat:command", 50),

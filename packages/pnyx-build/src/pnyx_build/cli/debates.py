@@ -14,8 +14,8 @@ from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, escaped
 from pnyx.core.progress import reporting
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
-from pnyx.crawl.options import SEARCH_HELP, FetchSpec, WebSearchSpec
 from pnyx.formats.text_types import SourceName
+from pnyx_crawl.options import SEARCH_HELP, FetchSpec, WebSearchSpec
 
 if TYPE_CHECKING:
     from pnyx.core.records import Debate
@@ -51,8 +51,8 @@ class DebatesSpec(FetchSpec, SourceSearchSpec, BenchmarkSpec):
 
     def debates_plan(self) -> DebatesPlan:
         """Return the plan for the pages."""
-        from pnyx.crawl.corpus import WebPlan
         from pnyx_build.debates.benchmark import DebatesPlan
+        from pnyx_crawl.corpus import WebPlan
 
         self.check_needs()
         if not self.fetch:

@@ -19,10 +19,6 @@ from pnyx.core.errors import InputError
 from pnyx.core.files import atomic_text, json_line, own_folder, write_json
 from pnyx.core.placement import placed_together
 from pnyx.core.records import Debate, Document
-from pnyx.crawl.archive import Archive
-from pnyx.crawl.corpus import ARCHIVE, WebPlan, fetch_settings
-from pnyx.crawl.fetch_result import TEXT, now
-from pnyx.crawl.search import Searched
 from pnyx.formats.conqret import (
     SPLITS,
     ConqretTopic,
@@ -42,6 +38,10 @@ from pnyx_build.debates.judged_pairs import (
 )
 from pnyx_build.debates.source_texts import FoundSource, Report, Search, fetch_sources
 from pnyx_build.debates.statistics import lengths_of, statistics_of
+from pnyx_crawl.archive import Archive
+from pnyx_crawl.corpus import ARCHIVE, WebPlan, fetch_settings
+from pnyx_crawl.fetch_result import TEXT, now
+from pnyx_crawl.search import Searched
 
 _MANIFEST = "manifest.json"
 
@@ -96,7 +96,6 @@ def build_debates(
 
     Raises:
         InputError: the folder holds something else, or two debates have the same id.
-        MissingExtra: the library that reads web pages is not installed.
         PnyxError: the search API no longer answers, or the folder cannot be written; earlier
             searches and pages are kept.
     """

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pnyx.core.errors import InputError, MissingExtra, shorten
+from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import clean_text, guarded, open_binary
 from pnyx.core.records import Debate
 from pnyx.formats.text.pages import decode_page, slug_of
@@ -33,7 +33,6 @@ def read_debate_page(path: str | Path) -> Debate:
 
     Raises:
         InputError: the file cannot be read, or no argument of a side is found in it.
-        MissingExtra: the library that reads web pages is not installed.
     """
     page = Path(path)
     beside = page.with_name(page.stem + FOOTNOTES)
@@ -81,10 +80,8 @@ def parse_debate_page(content: bytes, identifier: str = "", footnotes: bytes = b
 
 
 def _parsed(content: bytes) -> Any:
-    try:
-        from lxml import etree, html
-    except ImportError as error:
-        raise MissingExtra("reading web pages", "ingest") from error
+    from lxml import etree, html
+
     text = decode_page(content.removeprefix(b"\xef\xbb\xbf"), "utf-8")
     declared = None if text is None else "utf-8"
     parser = html.HTMLParser(encoding=declared, remove_comments=True, remove_pis=True)

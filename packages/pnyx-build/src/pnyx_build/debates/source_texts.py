@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pnyx.core.records import Question
-from pnyx.crawl.addresses import FetchPolicy
-from pnyx.crawl.archive import Archive
-from pnyx.crawl.corpus import WebPlan
-from pnyx.crawl.fetch import Fetcher, addresses, fetch_all, require_robots
-from pnyx.crawl.fetch_result import TEXT, Fetched
-from pnyx.crawl.search import SearchApi, Searched, look_up, search_all
 from pnyx.formats.runs.search_results import QuestionResults
 from pnyx.models.http.flow import run_blocking
 from pnyx_build.debates.judged_pairs import GatheredSource
+from pnyx_crawl.addresses import FetchPolicy
+from pnyx_crawl.archive import Archive
+from pnyx_crawl.corpus import WebPlan
+from pnyx_crawl.fetch import Fetcher, addresses, fetch_all
+from pnyx_crawl.fetch_result import TEXT, Fetched
+from pnyx_crawl.search import SearchApi, Searched, look_up, search_all
 
 _FORBIDDEN = frozenset({"robots", "robots_unknown", "private"})
 """Outcomes after which no other copy is searched for, because the site or our policy forbids it."""
@@ -53,7 +53,6 @@ def fetch_sources(
 
     Results of a search are fetched, best first, up to the plan's number, until one has text.
     """
-    require_robots()
     fetcher = Fetcher(plan.contact, archive, FetchPolicy(plan.private), plan.limits, pdf=True)
 
     def fetch(urls: Iterable[str]) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pnyx.core.errors import shorten
 from pnyx.core.network import check_network
-from pnyx.crawl.addresses import FetchPolicy, WebAddress
-from pnyx.crawl.fetch_result import NotFetchedError
 from pnyx.models.http.body import DamagedError, Inflate, read_body
+from pnyx_crawl.addresses import FetchPolicy, WebAddress
+from pnyx_crawl.fetch_result import NotFetchedError
 
 if TYPE_CHECKING:
     import ssl

@@ -5,11 +5,9 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from pnyx.crawl.fetch_result import FETCHED, Fetched
-from pnyx.crawl.reader import Reader
+from pnyx_crawl.fetch_result import FETCHED, Fetched
+from pnyx_crawl.reader import Reader
 from web_server import article
-
-pytest.importorskip("trafilatura", reason="extra `ingest` is not installed", exc_type=ImportError)
 
 
 def read(*pages: tuple[str, bytes], seconds: float = 20.0):

@@ -11,15 +11,23 @@ import sys
 import time
 from pathlib import Path
 
+import anyio
+import click
 import pytest
 
+import pnyx_crawl
 from command import caller, rows_of, run, write_rows
+from listener import Listener
+from pnyx.core.network import NetworkError, network_limited_to
 from pnyx.formats import read_evidence
+from pnyx_crawl.addresses import FetchPolicy, network, parse_target
+from pnyx_crawl.commands import web
+from pnyx_crawl.corpus import _prefix
+from pnyx_crawl.http import PageClient, TimeBudget
+from test_cli_values import BAD, SECRET, refused
 from web_server import PARAGRAPH, SearchServer, Site, article, redirect
 
-pytest.importorskip("protego", reason="extra `ingest` is not installed")
-pytest.importorskip("trafilatura", reason="extra `ingest` is not installed", exc_type=ImportError)
-
+SUMMARY = "Build a corpus for each question from web pages."
 QUESTIONS = '{"id": "q1", "text": "Is tea healthy?"}\n{"id": "q/2", "text": "Should all vote?"}\n'
 OPTIONS = ["--contact", "me@example.org", "--delay", "0", "--allow-private", "127.0.0.1"]
 
@@ -149,10 +157,10 @@ def test_a_page_that_was_fetched_and_not_read_is_read_and_not_fetched(place, cal
 
 
 def test_the_options_are_those_of_python():
-    from pnyx.crawl import commands as corpus
-    from pnyx.crawl.corpus import WebPlan
-    from pnyx.crawl.options import API_NAMES
-    from pnyx.crawl.search import APIS
+    from pnyx_crawl import commands as corpus
+    from pnyx_crawl.corpus import WebPlan
+    from pnyx_crawl.options import API_NAMES
+    from pnyx_crawl.search import APIS
 
     assert tuple(APIS) == API_NAMES
     spec = corpus.WebSpec(out="web", search="serper", contact="me@example.org")
@@ -301,3 +309,46 @@ def test_ctrl_c_ends_it_with_one_line(place):
         _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert err == b"pnyx: interrupted; the same command resumes where it stopped\n"
+
+
+@pytest.mark.parametrize(("length", "whole"), [(64, True), (65, False)])
+def test_ids_of_web_pages_start_with_a_question_id_of_up_to_64_characters(length, whole):
+    name = "q" * length
+    assert (_prefix(name) == name) is whole
+    assert len(_prefix(name)) <= 64
+
+
+@pytest.mark.parametrize("address", BAD)
+def test_an_address_of_an_api_that_cannot_be_asked_is_one_line_that_tells_no_secret(
+    place, capfd, address
+):
+    argv = ["questions.jsonl", "--search", "serper", *OPTIONS, "--out", "web"]
+    assert SECRET not in refused(capfd, "files", "web", *argv, "--search-url", address)
+    assert not Path("web").exists()
+
+
+def test_no_page_is_fetched_from_a_host_that_is_not_allowed():
+    client = PageClient("test", FetchPolicy((network("127.0.0.0/8"),)))
+    with Listener() as listener:
+        target = parse_target(f"http://127.0.0.1:{listener.port}/")
+        for allowed in ((), ("elsewhere.example",)):
+            with network_limited_to(allowed), pytest.raises(NetworkError, match="refused"):
+                anyio.run(client.get, target, TimeBudget(5.0), 100)
+        assert listener.connections == 0
+
+
+def test_the_help_has_an_example_and_explains_each_option():
+    text = web.get_help(click.Context(web, info_name="pnyx files web"))
+    assert "pnyx files web" in text.split("Example", 1)[1]
+    assert all(option.help for option in web.params if isinstance(option, click.Option))
+
+
+def test_the_public_names_are_documented():
+    assert sorted(dir(pnyx_crawl)) == sorted(pnyx_crawl.__all__)
+    assert all(getattr(pnyx_crawl, name).__doc__ for name in pnyx_crawl.__all__)
+
+
+def test_the_group_lists_the_command_under_plugins(capsys):
+    assert run("files", "--help") == 0
+    listed = capsys.readouterr().out.split("Plugins:\n", 1)[1]
+    assert listed.split() == ["web", *SUMMARY.split()]

@@ -1,86 +1,25 @@
-"""`pnyx files split` and `pnyx files web`: passages of documents, and corpora from the web."""
+"""`pnyx files web`: a corpus from the web for each question."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.cli.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say, warn
+from pnyx.cli.options import Outcome, say, warn
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, escaped, shorten
-from pnyx.core.progress import counted, reporting
-from pnyx.core.spec import Spec, file_opt, opt, out_opt
-from pnyx.crawl.options import SEARCH_HELP, FetchSpec, WebSearchSpec
+from pnyx.core.progress import reporting
+from pnyx.core.spec import file_opt, out_opt
 from pnyx.formats.text_types import SourceName
+from pnyx.housekeeping.split import PassageSpec
+from pnyx_crawl.options import SEARCH_HELP, FetchSpec, WebSearchSpec
 
 if TYPE_CHECKING:
-    from pnyx.core.records import Evidence, Question
-    from pnyx.crawl.corpus import WebPlan
+    from pnyx.core.records import Question
+    from pnyx_crawl.corpus import WebPlan
 
 _SHOWN = 5
-
-
-class PassageSpec(Spec, heading="Passages"):
-    """How texts are split."""
-
-    words: int = opt(100, "Maximum words of a passage.", low=1)
-    sentences: bool = opt(
-        False, "Split between sentences; only sentences longer than a passage are split."
-    )
-
-
-class SplitSpec(PassageSpec, EvidenceSpec, OutSpec):
-    """How documents are read, split and written."""
-
-
-@verb("split", short_help="Split documents into passages for pnyx index.")
-@click.argument("sources", nargs=-1, required=True, metavar="IN...")
-def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
-    """Split documents into passages for pnyx index.
-
-    IN is whatever pnyx index reads; `-` is standard input. Passages of the document D are called
-    D#0, D#1 ..., in order, with D's title and fields; `origin` says D, `passage` the number.
-
-    \b
-    Example:
-      pnyx files split debatewise.json pages/ --words 100 --out passages.jsonl
-      pnyx files split psgs.tsv.gz -o - | pnyx index - --out my.index
-    """
-    from pnyx.core.files import atomic_text
-    from pnyx.formats import write_jsonl
-    from pnyx.formats.text.segment import split_evidence
-
-    spec.check_json("passages", as_json=as_json)
-    for source in sources:
-        refuse_same_file("--out", spec.out, IN=source)
-    read = passages = 0
-
-    def records() -> Iterator[Evidence]:
-        nonlocal read
-        seen: set[str] = set()
-        for source in sources:
-            for record in spec.read(source):
-                if len(sources) > 1:  # each reader compares the ids of its own source
-                    if record.id in seen:
-                        problem = f"duplicate id {shorten(record.id)!r}, also in an earlier source"
-                        raise InputError(problem, path=source)
-                    seen.add(record.id)
-                read += 1
-                advance(read)
-                yield record
-
-    with counted("splitting") as advance, atomic_text(spec.out) as stream:
-        for passage in split_evidence(records(), spec.words, sentences=spec.sentences):
-            write_jsonl(stream, [passage])
-            passages += 1
-    line = f"{escaped(spec.out)}: {passages:,} passages of {read:,} documents"
-    row = {"documents": read, "passages": passages, "out": spec.out}
-    return Outcome(row, line if spec.out != "-" else "", err=True, ascii=True)
-
-
-# From the web ------------------------------------------------------------------------------------
 
 
 class ResultSpec(WebSearchSpec, heading="Search", rare="search_url"):
@@ -95,7 +34,7 @@ class WebSpec(FetchSpec, PassageSpec, ResultSpec):
 
     def plan(self) -> WebPlan:
         """Return the plan for fetching and splitting the results."""
-        from pnyx.crawl.corpus import WebPlan
+        from pnyx_crawl.corpus import WebPlan
 
         self.check_contact()
         self.check_needs()
@@ -138,7 +77,7 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
         --results 100 --contact me@example.org
       pnyx index web/passages/0001-q1.jsonl --out q1.index
     """
-    from pnyx.crawl.corpus import build_web_corpus
+    from pnyx_crawl.corpus import build_web_corpus
 
     plan = spec.plan()
     topics = _questions(questions)

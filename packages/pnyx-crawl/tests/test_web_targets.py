@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.errors import InputError
-from pnyx.crawl import addresses as targets
-from pnyx.crawl.addresses import FetchPolicy, is_public, network, parse_target
-from pnyx.crawl.fetch_result import NotFetchedError
+from pnyx_crawl import addresses as targets
+from pnyx_crawl.addresses import FetchPolicy, is_public, network, parse_target
+from pnyx_crawl.fetch_result import NotFetchedError
 
 # One address of each block of IANA's special-purpose registries, and what clouds use.
 FORBIDDEN = """
@@ -193,3 +193,13 @@ def test_one_bad_address_among_good_ones_is_enough(monkeypatch):
         anyio.run(FetchPolicy().addresses, parse_target("http://mixed/"))
     with pytest.raises(NotFetchedError, match="dns"):
         anyio.run(FetchPolicy().addresses, parse_target("http://no/"))
+
+
+@pytest.mark.parametrize(("length", "fits"), [(4096, True), (4097, False)])
+def test_an_address_of_a_page_has_at_most_4096_characters(length, fits):
+    url = "http://a.org/".ljust(length, "p")
+    if fits:
+        assert parse_target(url).url == url
+    else:
+        with pytest.raises(NotFetchedError, match="longer than 4096 characters"):
+            parse_target(url)

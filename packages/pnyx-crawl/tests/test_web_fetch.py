@@ -14,14 +14,11 @@ import anyio
 import pytest
 
 from pnyx.core.errors import InputError
-from pnyx.crawl import addresses as targets
-from pnyx.crawl.addresses import FetchPolicy, network
-from pnyx.crawl.fetch import Fetcher, FetchLimits, Rules, agent_of
-from pnyx.crawl.fetch_result import FETCHED, Fetched
+from pnyx_crawl import addresses as targets
+from pnyx_crawl.addresses import FetchPolicy, network
+from pnyx_crawl.fetch import Fetcher, FetchLimits, Rules, agent_of
+from pnyx_crawl.fetch_result import FETCHED, Fetched
 from web_server import Site, SiteHandler, article, redirect
-
-pytest.importorskip("protego", reason="extra `ingest` is not installed")
-pytest.importorskip("trafilatura", reason="extra `ingest` is not installed", exc_type=ImportError)
 
 HERE = FetchPolicy((network("127.0.0.1"),))
 QUICK = FetchLimits(seconds=60.0, bytes=200_000, delay=0.0)

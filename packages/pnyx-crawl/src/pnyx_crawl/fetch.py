@@ -7,17 +7,17 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pnyx._version import __version__
-from pnyx.core.errors import InputError, MissingExtra, shorten
-from pnyx.crawl.addresses import FetchPolicy, WebAddress, parse_target
-from pnyx.crawl.archive import Archive
-from pnyx.crawl.fetch_result import FETCHED, Fetched, NotFetchedError, now
-from pnyx.crawl.http import PageClient, PageResponse, TimeBudget
-from pnyx.crawl.reader import Reader
+from pnyx.core.errors import InputError, shorten
 from pnyx.models.http.flow import run_all
+from pnyx_crawl.addresses import FetchPolicy, WebAddress, parse_target
+from pnyx_crawl.archive import Archive
+from pnyx_crawl.fetch_result import FETCHED, Fetched, NotFetchedError, now
+from pnyx_crawl.http import PageClient, PageResponse, TimeBudget
+from pnyx_crawl.reader import Reader
 
 if TYPE_CHECKING:
     import anyio
@@ -44,7 +44,9 @@ class Rules:
     def __init__(self, text: str | None) -> None:
         self._rules: Protego | None = None
         if text is not None:
-            self._rules = require_robots().parse("\n".join(map(_ours, text.splitlines())))
+            from protego import Protego
+
+            self._rules = Protego.parse("\n".join(map(_ours, text.splitlines())))
 
     def allow(self, url: str) -> bool:
         """Whether an address may be fetched."""
@@ -59,15 +61,6 @@ class Rules:
     def delay(self) -> float:
         """Seconds that the site wants between two requests; 0 if unspecified."""
         return (self._rules.crawl_delay(TOKEN) or 0.0) if self._rules is not None else 0.0
-
-
-def require_robots() -> Any:
-    """Return the parser; MissingExtra if it is not installed."""
-    try:
-        from protego import Protego
-    except ImportError as error:
-        raise MissingExtra("fetching web pages", "ingest") from error
-    return Protego
 
 
 def _ours(line: str) -> str:

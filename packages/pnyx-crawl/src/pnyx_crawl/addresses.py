@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.crawl.fetch_result import NotFetchedError
+from pnyx_crawl.fetch_result import NotFetchedError
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -25,16 +25,16 @@ from pnyx._version import __version__
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import atomic_folder, atomic_text, json_line, own_folder, write_json
 from pnyx.core.records import Document, Question
-from pnyx.crawl.addresses import FetchPolicy, Network
-from pnyx.crawl.archive import PAGE_FIELDS, Archive
-from pnyx.crawl.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all, require_robots
-from pnyx.crawl.fetch_result import OUTCOMES, TEXT, now
-from pnyx.crawl.search import SearchApi, Searched, look_up, search_all
 from pnyx.formats.documents.evidence import write_jsonl
 from pnyx.formats.runs.search_results import QuestionResults, write_search_results
 from pnyx.formats.text.pages import extractor_name
 from pnyx.formats.text.segment import split_evidence
 from pnyx.models.http.flow import run_blocking
+from pnyx_crawl.addresses import FetchPolicy, Network
+from pnyx_crawl.archive import PAGE_FIELDS, Archive
+from pnyx_crawl.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all
+from pnyx_crawl.fetch_result import OUTCOMES, TEXT, now
+from pnyx_crawl.search import SearchApi, Searched, look_up, search_all
 
 _LONGEST_PREFIX = 64
 _FETCHED = (TEXT, "no_text", "unreadable")
@@ -190,7 +190,6 @@ def build_web_corpus(
     Raises:
         InputError: the folder holds something else, the contact is invalid, or a question comes
             twice.
-        MissingExtra: the reader of web pages is not installed.
         PnyxError: the search API stops answering, or the folder cannot be written; earlier searches
             and fetches are kept.
     """
@@ -255,8 +254,7 @@ async def _fetch(
 
 
 def fetch_settings(plan: WebPlan) -> dict[str, Any]:
-    """Return the manifest's entries on search and fetching; MissingExtra without a page reader."""
-    require_robots()
+    """Return the manifest's entries on search and fetching."""
     return {
         "agent": agent_of(plan.contact),
         "extractor": extractor_name(),

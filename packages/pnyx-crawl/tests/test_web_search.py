@@ -15,8 +15,15 @@ from hypothesis import strategies as st
 from pnyx.core.errors import InputError, PnyxError
 from pnyx.core.files import clean_text
 from pnyx.core.records import Question
-from pnyx.crawl.archive import Archive
-from pnyx.crawl.search import (
+from pnyx.formats.runs.search_results import (
+    QuestionResults,
+    SearchResult,
+    read_search_results,
+    write_search_results,
+)
+from pnyx.models.http.responses import RetryPolicy
+from pnyx_crawl.archive import Archive
+from pnyx_crawl.search import (
     APIS,
     SearchApi,
     Searched,
@@ -26,13 +33,6 @@ from pnyx.crawl.search import (
     read_serper,
     search_all,
 )
-from pnyx.formats.runs.search_results import (
-    QuestionResults,
-    SearchResult,
-    read_search_results,
-    write_search_results,
-)
-from pnyx.models.http.responses import RetryPolicy
 from web_server import SearchServer
 
 QUICK = RetryPolicy(

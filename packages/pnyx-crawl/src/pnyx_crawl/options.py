@@ -11,13 +11,13 @@ from pnyx.formats.text_types import Address, SourceName, Words
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pnyx.crawl.addresses import Network
-    from pnyx.crawl.fetch import FetchLimits
-    from pnyx.crawl.search import SearchApi
     from pnyx.formats.runs.search_results import QuestionResults
+    from pnyx_crawl.addresses import Network
+    from pnyx_crawl.fetch import FetchLimits
+    from pnyx_crawl.search import SearchApi
 
 API_NAMES: Final = ("serper",)
-"""The names in `pnyx.crawl.search.APIS`, repeated to avoid the import."""
+"""The names in `pnyx_crawl.search.APIS`, repeated to avoid the import."""
 SEARCH_HELP: Final = f"API to search with ({', '.join(API_NAMES)}), or a file of results."
 
 
@@ -39,7 +39,7 @@ class WebSearchSpec(Spec, heading="Search", rare="search_url"):
         if self.search is None:
             return None
         if self.search in API_NAMES:
-            from pnyx.crawl.search import APIS
+            from pnyx_crawl.search import APIS
 
             return APIS[self.search](self.search_url)
         from pnyx.formats.runs.search_results import read_search_results
@@ -86,7 +86,7 @@ class FetchSpec(
     @property
     def limits(self) -> FetchLimits:
         """How far a page is followed."""
-        from pnyx.crawl.fetch import FetchLimits
+        from pnyx_crawl.fetch import FetchLimits
 
         return FetchLimits(
             seconds=self.timeout,
@@ -98,6 +98,6 @@ class FetchSpec(
     @property
     def private(self) -> tuple[Network, ...]:
         """Networks to fetch from although they are not public."""
-        from pnyx.crawl.addresses import network
+        from pnyx_crawl.addresses import network
 
         return tuple(network(address) for address in self.allow_private)

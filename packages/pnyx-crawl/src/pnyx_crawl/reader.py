@@ -19,11 +19,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pnyx
 from pnyx.core.errors import PnyxError, shorten
 from pnyx.core.files import clean_text
-from pnyx.crawl.fetch_result import TEXT, Fetched
 from pnyx.formats.text.pages import decode_page, extract_page
 from pnyx.formats.text.pdf_text import extract_pdf
+from pnyx_crawl.fetch_result import TEXT, Fetched
 
 if TYPE_CHECKING:
     from anyio.abc import Process
@@ -92,15 +93,16 @@ async def _start() -> tuple[Process, BufferedByteReceiveStream]:
     import anyio
     from anyio.streams.buffered import BufferedByteReceiveStream
 
-    home, path = str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")
+    homes = [str(Path(file).parents[1]) for file in (__file__, pnyx.__file__)]
+    path = os.environ.get("PYTHONPATH")
     # -P keeps the current folder off the path; a separate session shields it from Ctrl-C.
     process = await anyio.open_process(
-        [sys.executable, "-P", "-m", "pnyx.crawl.reader"],
+        [sys.executable, "-P", "-m", "pnyx_crawl.reader"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([home, *filter(None, [path])])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*homes, *filter(None, [path])])},
     )
     assert process.stdout is not None  # noqa: S101 - a pipe was asked for
     return process, BufferedByteReceiveStream(process.stdout)

@@ -12,13 +12,13 @@ from typing import Any, Protocol, runtime_checkable
 from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.core.files import clean_text
 from pnyx.core.records import Question
-from pnyx.crawl.archive import Archive
-from pnyx.crawl.fetch_result import now
 from pnyx.formats.runs.search_results import QuestionResults, SearchResult
 from pnyx.models.http.addresses import Secrets, check_address, read_key
 from pnyx.models.http.flow import run_all
 from pnyx.models.http.responses import RetryPolicy, retry_after
 from pnyx.models.http.transport import HttpResponse, HttpTransport, NoResponse
+from pnyx_crawl.archive import Archive
+from pnyx_crawl.fetch_result import now
 
 SERPER_URL = "https://google.serper.dev"
 SERPER_KEY = "SERPER_API_KEY"

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.core.errors import InputError, PnyxError, escaped, shorten
-from pnyx.crawl.fetch_result import TEXT, Fetched
 from pnyx.formats.runs.search_results import SearchResult, result_row
+from pnyx_crawl.fetch_result import TEXT, Fetched
 
 _APPLICATION_ID = 0x706E7977  # "pnyw", in the header of the file
 _VERSION = 1
