@@ -1,5 +1,5 @@
-"""Write docs/reference/cli.md, a page for each command below it, and those of plugins (cli-build.md,
-cli-crawl.md) from the help texts.
+"""Write docs/reference/cli.md, a page for each command below it, cli-build.md and cli-crawl.md
+from the help texts.
 
 python lab/cli_reference.py          # writes them
 python lab/cli_reference.py --check  # exit status 1 if one is out of date; a test checks this

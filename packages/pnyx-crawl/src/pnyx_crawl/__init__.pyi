@@ -1,4 +1,4 @@
-"""The public names of this room, each with its home."""
+"""The public names, each with its home."""
 
 from .corpus import WebCorpus, WebPlan, build_web_corpus
 from .fetch import FetchLimits
