@@ -158,7 +158,7 @@ def _headings(lines):
 def test_rare_options_stand_last_and_with_help_all_alone():
     few = CliRunner().invoke(_draw, ["--help"]).output.splitlines()
     assert _headings(few) == ["Shape:", "Options:"]
-    assert few[-1].split() == ["--help-all", *"Show all options and exit.".split()]
+    assert few[-1].split() == ["--help-all", *"Show all options and details, and exit.".split()]
     done = CliRunner().invoke(_draw, ["--help-all"])
     lines = done.output.splitlines()
     assert (done.exit_code, _headings(lines)) == (0, ["Shape:", "Options:", "More options:"])

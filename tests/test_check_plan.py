@@ -1,4 +1,4 @@
-"""`pnyx check --plan`: how many labels more, worked by hand, and which rows first."""
+"""`pnyx check --labels-needed`: how many labels more, worked by hand, and which rows first."""
 
 from __future__ import annotations
 

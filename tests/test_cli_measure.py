@@ -61,7 +61,7 @@ def test_words_that_were_removed_say_what_to_use(files, capsys, tmp_path, monkey
     for word in ("support", "relevance", "quality", "rag", "preference"):
         line = refused(capsys, word, answers, "--labels", labels)
         assert f"measure {word} was removed: use pnyx measure RESULTS, which reads the task" in line
-    assert "use pnyx measure RESULTS --thresholds" in refused(capsys, "thresholds", answers)
+    assert "use pnyx measure RESULTS --by-threshold" in refused(capsys, "thresholds", answers)
     assert "use pnyx measure RESULTS --amount" in refused(capsys, "amount", "-")
     assert "pnyx label relevance" in refused(capsys, "review", "review.csv")
     assert "--judge was removed: use --by NAME" in refused(capsys, answers, "--judge", "llama")

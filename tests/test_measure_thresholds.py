@@ -1,4 +1,4 @@
-"""`pnyx measure --thresholds` and `--amount`: by hand, by brute force, on published predictions."""
+"""`pnyx measure --by-threshold` and `--amount`: by hand, by brute force, on published predictions."""
 
 from __future__ import annotations
 

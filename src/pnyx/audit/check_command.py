@@ -37,28 +37,29 @@ class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
     """The columns of the table."""
 
     judge: tuple[Words, ...] = opt(
-        (), "Column of a judge's verdicts. Repeatable.", metavar="COL", default_text="guessed"
+        (),
+        "Column of a judge's verdicts.",
+        "--verdict",
+        metavar="COL",
+        default_text="guessed",
+        replaces=("--judge",),
     )
     human: tuple[Words, ...] = opt(
-        (), "Column of a person's labels. Repeatable.", metavar="COL", default_text="guessed"
+        (), "Column of a person's labels.", metavar="COL", default_text="guessed"
     )
     group: Words | None = opt(
         None, "Column that clusters the rows, such as their question.", metavar="COL"
     )
-    id: Words | None = opt(None, "Column of ids.", metavar="COL")
+    id: Words | None = opt(None, "Column of ids.", "--id-column", metavar="COL", replaces=("--id",))
     probability: tuple[Words, ...] = opt(
-        (), "Column of probabilities of yes, for each judge. Repeatable.", metavar="COL"
+        (), "Column of probabilities of yes, for each judge.", metavar="COL"
     )
-    yes: tuple[Words, ...] = opt(
-        (), "Values that mean yes, such as 4,5. Repeatable.", metavar="VALUES"
-    )
-    no: tuple[Words, ...] = opt((), "Values that mean no. Repeatable.", metavar="VALUES")
-    labels: tuple[FileName, ...] = file_opt(
-        (), "File of people's labels, joined to TABLE by id. Repeatable."
-    )
+    yes: tuple[Words, ...] = opt((), "Values that mean yes, such as 4,5.", metavar="VALUES")
+    no: tuple[Words, ...] = opt((), "Values that mean no.", metavar="VALUES")
+    labels: tuple[FileName, ...] = file_opt(())
     cost: tuple[Words, ...] = opt(
         (),
-        "Column with the cost of an answer in US dollars, for each judge. Repeatable.",
+        "Column with the cost of an answer in US dollars, for each judge.",
         metavar="COL",
     )
 
@@ -69,17 +70,11 @@ class _DecisionSpec(Spec, heading="Decision", rare="margin"):
     bar: tuple[Words, ...] = opt(
         (),
         "Minimum value that the judge must reach, e.g. kappa=0.6; for ece, brier and "
-        "mean_absolute_error, the maximum. Repeatable.",
+        "mean_absolute_error, the maximum.",
         metavar="MEASURE=VALUE",
     )
     against: FileName | None = file_opt(None, "Earlier check (--out) to compare with.")
-    margin: float | None = opt(
-        None,
-        "Accuracy that a cheaper judge may lose, or by how much a figure may be worse than in "
-        "--against.",
-        within="(0, 1)",
-        default_text="0.02, with --against 0.1",
-    )
+    margin: float | None = opt(None, within="(0, 1)", default_text="0.02, with --against 0.1")
 
     @property
     def bars(self) -> dict[str, float]:
@@ -103,27 +98,23 @@ class _DecisionSpec(Spec, heading="Decision", rare="margin"):
 class _OutputSpec(Spec, heading="Output"):
     """The files to write."""
 
-    html: FileName | None = out_opt(None, "Write a page with all figures and the disagreements.")
-    out: FileName | None = out_opt(
-        None,
-        "Write the result as JSON; a later check can be compared with it (--against).",
-        "-o",
-        "--out",
-    )
+    html: FileName | None = out_opt(None)
+    out: FileName | None = out_opt(None, "", "-o", "--out")
 
 
 class _PlanSpec(Spec, heading="How many labels", rare="measure"):
     """The goal of a plan of more labels."""
 
     plan: bool = opt(
-        False, "Say how many more rows to label, for --half-width or each --bar, and which first."
+        False,
+        "Say how many more rows to label, for --half-width or each --bar, and which first.",
+        "--labels-needed",
+        replaces=("--plan",),
     )
     half_width: float | None = opt(
         None, "Target half-width of the interval.", within="(0, 1)", needs="plan"
     )
-    measure: Literal["kappa", "accuracy", "tpr", "tnr"] = opt(
-        "kappa", "Measure of --half-width.", needs="half_width"
-    )
+    measure: Literal["kappa", "accuracy", "tpr", "tnr"] = opt("kappa", needs="half_width")
 
 
 class _PairsSpec(Spec, heading="Pairs", rare="by_position"):
@@ -187,12 +178,12 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
 
     \b
     Example:
-      pnyx check results.csv --judge verdict --human label --group question
-      pnyx check results.csv --judge verdict --human label \\
+      pnyx check results.csv --verdict verdict --human label --group question
+      pnyx check results.csv --verdict verdict --human label \\
         --bar kappa=0.6 --bar tpr=0.8 --html check.html
-      pnyx check results.csv --judge small --judge large --human label
-      pnyx check later.csv --judge verdict --human label --against check.json
-      pnyx check results.csv --judge verdict --human label \\
+      pnyx check results.csv --verdict small --verdict large --human label
+      pnyx check later.csv --verdict verdict --human label --against check.json
+      pnyx check results.csv --verdict verdict --human label \\
         --plan --half-width 0.05
       pnyx check pairs.csv --a-first forward --b-first backward --human human
       pnyx check packaged mini --labels people.jsonl --margin 0.05
@@ -261,9 +252,9 @@ def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
     from pnyx.audit.checks.plan import plan_labels
     from pnyx.audit.display.check_plan import plan_parts
 
-    spec.refuse("html", "against", "margin", "cost", reason="--plan")
+    spec.refuse("html", "against", "margin", "cost", reason="--labels-needed")
     if not spec.bars and spec.half_width is None:
-        raise OptionError("--plan requires --half-width X or --bar MEASURE=VALUE")
+        raise OptionError("--labels-needed requires --half-width X or --bar MEASURE=VALUE")
     plans = [
         plan_labels(
             items,

@@ -40,9 +40,11 @@ class ComparedSpec(Spec, heading="Formats"):
 
     format: tuple[Words, ...] = opt(
         (),
-        "Format in which a judge is asked (pnyx judge rag). Repeatable.",
+        "",
+        "--judge-format",
         metavar="NAME",
         default_text="all; without a language model, support",
+        replaces=("--format",),
     )
 
     def names(self, spec: JudgeSpec, format_spec: FormatSpec) -> list[str]:
@@ -52,7 +54,7 @@ class ComparedSpec(Spec, heading="Formats"):
         if format_spec.nuggets is not None and not any(
             _TASK.format(n).makes_points for n in chosen
         ):
-            raise OptionError("--set nuggets requires --format query-rubric or rag-rubric")
+            raise OptionError("--set nuggets requires --judge-format query-rubric or rag-rubric")
         return chosen
 
 
@@ -87,7 +89,7 @@ def formats(
 
     \b
     Example:
-      pnyx audit formats items.jsonl --format direct --format listwise-rag-fine \\
+      pnyx audit formats items.jsonl --judge-format direct --judge-format listwise-rag-fine \\
         --judge http://127.0.0.1:8000/v1#my-model --out formats
     """
     options.check_judge(spec)

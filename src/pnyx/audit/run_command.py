@@ -54,18 +54,14 @@ class AuditRunSpec(Spec, heading="Card"):
 
     trials: tuple[TrialName, ...] = opt(
         (),
-        "Trial to run. Repeatable.",
+        "Trial to run.",
         "--trial",
         metavar="TRIAL",
         default_text="all that apply to the items",
         heading="Trial",
     )
-    labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of ITEMS. Repeatable.")
-    margin: float = opt(
-        MARGIN,
-        "By how much a figure may become worse before pnyx audit check fails. Stored in the card.",
-        within="[0, 1]",
-    )
+    labels: tuple[FileName, ...] = file_opt(())
+    margin: float = opt(MARGIN, within="[0, 1]")
 
     def check(self) -> None:
         """Reject options of the card if only one trial runs, because that writes no card."""

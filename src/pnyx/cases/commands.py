@@ -37,13 +37,11 @@ if TYPE_CHECKING:
 class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     """The output files of the argument."""
 
-    out: str | None = out_opt(None, "Write TREC RAG JSONL, one line a side.")
-    html: str | None = out_opt(None, "Write the report as one HTML file.")
+    out: str | None = out_opt(None)
+    html: str | None = out_opt(None)
     md: str | None = out_opt(None, "Write the report as Markdown.")
-    style: CitationStyle = opt(
-        "ids", "How --out writes citations; scores are the probabilities of support."
-    )
-    topic_id: str | None = opt(None, "Topic id.", "--id", default_text="from the question")
+    style: CitationStyle = opt("ids")
+    topic_id: str | None = opt(None, "", "--id", default_text="from the question")
 
 
 @verb(

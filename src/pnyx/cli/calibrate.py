@@ -33,11 +33,14 @@ _MEASURES = ("ece", "brier", "log_loss", "auroc", "f1", "accuracy")
 class CalibrateSpec(Spec, heading="Calibration"):
     """Options of `pnyx judge calibrate`."""
 
-    labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
-    out: str = out_opt(..., "Calibration to write (JSON).")
+    labels: str = file_opt(..., metavar="LABELS")
+    out: str = out_opt(...)
     method: Literal["isotonic", "platt", "temperature"] = opt("isotonic", "Curve to fit.")
     threshold: Literal["half", "f1"] = opt(
-        "half", "Threshold for yes: probability 1/2, or best F1."
+        "half",
+        "Threshold for yes: probability 1/2, or best F1.",
+        "--yes-threshold",
+        replaces=("--threshold",),
     )
     error: float | None = opt(
         None,

@@ -33,28 +33,12 @@ class ItemSpec(
 ):
     """Sources of items other than an items file, and the names of the columns of one."""
 
-    columns: tuple[Words, ...] = opt(
-        (),
-        "support, rag: column of a field of RAG records (question, contexts, answer, id, run_id), "
-        "e.g. answer=reply. Repeatable.",
-        "--column",
-        "--columns",
-        metavar="FIELD=COLUMN",
-    )
-    runs: tuple[FileName, ...] = file_opt(
-        (),
-        "relevance, support: judge the documents of a TREC run (support: of several).",
-        "--run",
-        metavar="RUN",
-    )
-    index: SourceName | None = file_opt(
-        None, "Index of the documents of --run or responses.", metavar="INDEX"
-    )
-    topics: FileName | None = topics_opt(None, "relevance, rag: questions of --run or responses.")
-    perspectives: FileName | None = file_opt(
-        None, "support: perspectives on the questions of --run (JSONL)."
-    )
-    depth: int = opt(10, "Documents of each topic of --run.", low=1)
+    columns: tuple[Words, ...] = opt((), "", "--column", "--columns", metavar="FIELD=COLUMN")
+    runs: tuple[FileName, ...] = file_opt((), "", "--run", metavar="RUN")
+    index: SourceName | None = file_opt(None, metavar="INDEX")
+    topics: FileName | None = topics_opt(None)
+    perspectives: FileName | None = file_opt(None)
+    depth: int = opt(10, low=1)
     as_citations: bool = opt(
         False, "support: statements are sentences that cite the text, and must follow from it."
     )
@@ -63,13 +47,7 @@ class ItemSpec(
         "support: ask a language model whether the text supports the statement, explicitly or by "
         "implication. The packaged judge is always asked this.",
     )
-    words: int | None = opt(
-        None,
-        "Maximum words of a judged passage; 0 does not split documents.",
-        low=0,
-        default_text="100, as in BERDS",
-        needs="perspectives",
-    )
+    words: int | None = opt(None, low=0, default_text="100, as in BERDS", needs="perspectives")
 
     def read(
         self, task: str, items: str | None, file_format: FormatSpec
@@ -255,5 +233,5 @@ def _say_left_out(task: str, form: JudgingFormat) -> None:
     if task == "rag" and form.name == "support":
         say(
             "support measures context_relevance and groundedness; answer_relevance and preference "
-            "need a language model (--judge) and another --format"
+            "need a language model (--judge) and another --judge-format"
         )

@@ -25,9 +25,12 @@ _SHOWN = 5
 class PassageSpec(Spec, heading="Passages"):
     """How texts are split."""
 
-    words: int = opt(100, "Maximum words of a passage.", low=1)
+    words: int = opt(100, low=1)
     sentences: bool = opt(
-        False, "Split between sentences; only sentences longer than a passage are split."
+        False,
+        "Split between sentences; only sentences longer than a passage are split.",
+        "--whole-sentences",
+        replaces=("--sentences",),
     )
 
 
@@ -86,7 +89,7 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
 class ResultSpec(WebSearchSpec, heading="Search", rare="search_url"):
     """The search API and the output folder."""
 
-    out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
+    out: str = out_opt(..., metavar="FOLDER", writes="files")
     search: SourceName = file_opt(..., SEARCH_HELP, metavar="API|FILE")
 
 

@@ -46,12 +46,7 @@ _FIRST: Final = "Should voting be compulsory?"
 class DemoSpec(Spec, heading="Output"):
     """Options of `pnyx demo`."""
 
-    out: str = out_opt(
-        "pnyx-demo",
-        "Folder for the results; replaced if a demo wrote it.",
-        metavar="FOLDER",
-        writes="folder",
-    )
+    out: str = out_opt("pnyx-demo", metavar="FOLDER", writes="folder")
     files_only: bool = opt(False, "Only write the example's files, for trying out commands.")
 
 

@@ -44,14 +44,9 @@ class DoctorSpec(ModelSpec):
     """Options of `pnyx doctor`."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
-        (),
-        "Language model to test, as for pnyx judge. Repeatable.",
-        metavar="SPEC",
-        default_text="$PNYX_LLM, else none",
+        (), metavar="SPEC", default_text="$PNYX_LLM, else none"
     )
-    store: str | None = file_opt(
-        None, "Judgement store to inspect.", default_text="$PNYX_STORE, else the user's data folder"
-    )
+    store: str | None = file_opt(None, default_text="$PNYX_STORE, else the user's data folder")
     timeout: float = opt(20.0, "Timeout of one request, in seconds.", within="[0.1, 60]")
 
 

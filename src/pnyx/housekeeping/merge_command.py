@@ -22,8 +22,6 @@ class MergedFilesSpec(Spec, heading="Output"):
 
     out: str | None = out_opt(
         None,
-        "Results folder or file of annotations to write; or store to add replies to, created if "
-        "missing.",
         metavar="OUT",
         writes="folder",
         default_text="of stores: $PNYX_STORE, else the user's data folder",

@@ -30,12 +30,16 @@ _GONE = {
 """Words that were commands below `pnyx prompt` -> what to use."""
 
 
-class PromptSpec(Spec):
+class PromptSpec(Spec, settings="batch probability sample"):
     """Options of `pnyx prompt`."""
 
-    item: str | None = opt(None, "Item to show.", "--id", metavar="ID", default_text="the first")
-    batch: int = opt(1, "As for pnyx judge.", within="[1, 100]")
-    probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "As for pnyx judge.")
+    item: str | None = opt(
+        None, "Item to show.", "--item", metavar="ID", default_text="the first", replaces=("--id",)
+    )
+    batch: int = opt(
+        1, "support, nugget: statements about one text in one call.", within="[1, 100]"
+    )
+    probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "P(yes), as for pnyx judge.")
     sample: int = opt(0, "Number of the repeat (--set samples=N of pnyx judge).", low=0)
     raw: bool = opt(False, "Show the prompt file itself.")
 
@@ -56,7 +60,7 @@ def command(prompt: str | None, items: str | None, spec: PromptSpec) -> Outcome 
     \b
     Example:
       pnyx prompt
-      pnyx prompt relevance items.jsonl --id 7
+      pnyx prompt relevance items.jsonl --item 7
       pnyx prompt quality --sample 2
       pnyx prompt support --raw
     """

@@ -45,17 +45,9 @@ class RepeatSpec(TrustSpec, heading="Repeating"):
     inputs: FileName = file_opt(
         ".", "Folder in which relative paths of the record are looked up.", metavar="DIR"
     )
-    store: FileName | None = file_opt(
-        None,
-        "Store with the replies of the language models; no model is asked.",
-        default_text="$PNYX_STORE, else the user's data folder",
-    )
+    store: FileName | None = file_opt(None, default_text="$PNYX_STORE, else the user's data folder")
     out: FileName | None = out_opt(
-        None,
-        "Folder for the reproduced results.",
-        metavar="DIR",
-        writes="files",
-        default_text="a temporary folder",
+        None, metavar="DIR", writes="files", default_text="a temporary folder"
     )
 
 

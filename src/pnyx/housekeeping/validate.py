@@ -39,11 +39,7 @@ class ValidateSpec(Spec, rare="strict strict_files"):
         "ragtime25, ragtime26, neuclir, dragun25 (docs/reference/formats.md).",
         metavar="TRACK",
     )
-    topics: str | None = topics_opt(
-        None,
-        "The track's topics or requests: limits, texts, missing and unknown topics.",
-        needs="track",
-    )
+    topics: str | None = topics_opt(None, needs="track")
     strict: bool = opt(False, "Count warnings about a run, or from --track, as faults.")
     strict_files: bool = opt(
         False, "Count files and documents without text and unreadable files as faults."

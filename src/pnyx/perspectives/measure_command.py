@@ -34,48 +34,24 @@ if TYPE_CHECKING:
 class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out min_judged"):
     """What to measure of the runs, against which perspectives."""
 
-    views: FileName = file_opt(
-        ..., "Perspectives (JSONL; for BERDS, the file of those to cover).", "--perspectives"
-    )
+    views: FileName = file_opt(..., "", "--perspectives")
     verdicts: FileName = file_opt(..., "Verdicts on pairs of document and perspective.")
-    depths: tuple[int, ...] = opt(
-        (5,), "Cutoff rank k. Repeatable.", "--cutoff", within="[1, 1000000]"
-    )
-    measures: tuple[Words, ...] = opt(
-        (),
-        "Instead of those of --cutoff: MRecall@5, Precision@5, CoverDepth@100, MinCover@100, "
-        "ProLead@5 ..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures. Repeatable.",
-        "--measure",
-        metavar="MEASURE",
-    )
+    depths: tuple[int, ...] = opt((5,), "", "--cutoff", within="[1, 1000000]")
+    measures: tuple[Words, ...] = opt((), "", "--measure", metavar="MEASURE")
     union_depth: int | None = opt(
         None,
         "Also report the rank at which each run covers everything, and what the first DEPTH "
         "documents of all runs cover together (BERDS, Tables 5 and 6: 100).",
-        "--depth",
+        "--pool-depth",
         within="[1, 1000000]",
         metavar="DEPTH",
+        replaces=("--depth",),
     )
-    topics_of: Literal["perspectives", "run", "both"] = opt(
-        "perspectives",
-        "Questions to measure: all (one missing from a run counts as an empty ranking), those of "
-        "the run, or those of every run.",
-    )
-    unjudged: Literal["unscored", "no"] = opt(
-        "unscored", "Pairs missing from qrels; no if the qrels list only supporting pairs."
-    )
-    per_topic: bool = opt(False, "Show the values of each question.")
-    strict: bool = opt(
-        False,
-        "Apply campaign rules: all questions, unjudged pairs count as no, no figures below "
-        "--min-judged, and in --json a record of everything that affects the result.",
-    )
-    min_judged: float = opt(
-        0.8,
-        "Minimum share of a run's pairs of document and perspective with a verdict.",
-        within="[0, 1]",
-        needs="strict",
-    )
+    topics_of: Literal["perspectives", "run", "both"] = opt("perspectives")
+    unjudged: Literal["unscored", "no"] = opt("unscored")
+    per_topic: bool = opt(False)
+    strict: bool = opt(False)
+    min_judged: float = opt(0.8, within="[0, 1]", needs="strict")
     qrels_out: FileName | None = out_opt(
         None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
     )
@@ -112,7 +88,7 @@ Asked: TypeAlias = tuple[tuple[str, str, str], ...]
     heading="More options",
     metavar="RUN PRO CON",
     help="One retriever's runs for the questions, for the supporting perspectives as queries, and "
-    "for the opposing ones: how far it follows its query (Fig. 3). Repeatable.",
+    "for the opposing ones: how far it follows its query (Fig. 3).",
 )
 def perspectives(
     runs: tuple[FileName, ...], spec: PerspectivesSpec, leaning: Asked, as_json: bool

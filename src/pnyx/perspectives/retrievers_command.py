@@ -47,13 +47,9 @@ class BenchSpec(
 ):
     """What is compared; see `pnyx.perspectives.bench_plan.PerspectiveBench`."""
 
-    index: SourceName = file_opt(..., "Index to search.", metavar="INDEX")
-    perspectives: str = file_opt(
-        ..., "Perspectives with their questions (JSONL; also both of BERDS's files)."
-    )
-    out: str | None = out_opt(
-        None, "Output folder; required without --plan.", metavar="FOLDER", writes="files"
-    )
+    index: SourceName = file_opt(..., metavar="INDEX")
+    perspectives: str = file_opt(...)
+    out: str | None = out_opt(None, metavar="FOLDER", writes="files")
     retrievers: tuple[str, ...] = opt(
         RETRIEVERS,
         "Retrievers; touche needs an index with --quality --clusters, dense and hybrid --vectors.",
@@ -72,24 +68,17 @@ class BenchSpec(
         "query expansion), `index` or `llm` (the model of --judge).",
         metavar="SOURCE",
     )
-    depths: tuple[int, ...] = opt(
-        (5, 10),
-        "Cutoff rank k; the first chooses lambda. Repeatable.",
-        "--cutoff",
-        within="[1, 1000]",
-    )
+    depths: tuple[int, ...] = opt((5, 10), "", "--cutoff", within="[1, 1000]")
     lambdas: tuple[float, ...] = opt(
         (),
-        "Lambda of mmr; --dev chooses among several. Repeatable.",
+        "",
         "--lambda",
         within="[0, 1]",
         default_text="those of BERDS: 0.5, 0.75, 0.9, 0.95, 0.99",
     )
     dev: float = opt(0.25, "Share of the questions used to choose lambda.", within="(0, 1)")
-    leaning: bool = opt(
-        False, "Also query each retriever with each side, to measure how far it follows the query."
-    )
-    words: int = opt(100, "Maximum words of a judged passage; 0 does not split documents.", low=0)
+    leaning: bool = opt(False)
+    words: int = opt(100, low=0)
 
     def plan(self) -> PerspectiveBench:
         """Return the systems to compare."""

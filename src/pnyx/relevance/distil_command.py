@@ -161,7 +161,7 @@ class PairSpec(Spec, heading="Pairs"):
     run: str | None = file_opt(None, "Label the documents of this TREC run.", metavar="RUN")
     every: bool = opt(False, "Label every document of --index.", "--all")
     index: SourceName | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
-    topics: str | None = topics_opt(None, "Questions, with their definitions if any.")
+    topics: str | None = topics_opt(None)
     depth: int = opt(100, "Documents of each topic of --run.", low=1, needs="run")
 
     def pairs(self, pairs: str | None, *, graded: bool) -> PairSource:

@@ -45,12 +45,8 @@ _STAGES = (
 class FilesSpec(Spec, heading="Output"):
     """The requests, and where to write the reports."""
 
-    requests: FileName = topics_opt(
-        ..., "Report requests (request_id, title, problem_statement, background, limit) or topics."
-    )
-    out: str | None = out_opt(
-        None, "Run to write, one report per line; required without --plan.", metavar="RUN"
-    )
+    requests: FileName = topics_opt(...)
+    out: str | None = out_opt(None, metavar="RUN")
     markdown: str | None = out_opt(None, "Also write the reports as Markdown; - prints them.")
 
 

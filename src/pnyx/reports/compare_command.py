@@ -30,15 +30,9 @@ _PICTURES = (".svg", ".html")
 class CompareSpec(BootstrapSpec, heading="Comparison"):
     """What to compare, and how."""
 
-    measures: tuple[str, ...] = opt(
-        (),
-        "Measure that both have. Repeatable.",
-        "--measure",
-        metavar="M",
-        default_text="all in common",
-    )
+    measures: tuple[str, ...] = opt((), "", "--measure", metavar="M", default_text="all in common")
     measure_a: tuple[str, ...] = opt(
-        (), "Measure of the leaderboards, with --measure-b. Repeatable.", metavar="M"
+        (), "Measure of the leaderboards, with --measure-b.", metavar="M"
     )
     measure_b: tuple[str, ...] = opt(
         (), "Measure of the reference that --measure-a is compared with.", metavar="M"
@@ -48,26 +42,16 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
         "People's labels for some topics: the reference, used to correct the leaderboards.",
         metavar="LEADERBOARD",
     )
-    format: tuple[str, ...] = opt(
-        (),
-        "Format of the leaderboards; if repeated, one for each in turn.",
-        metavar="NAME",
-        default_text="recognised",
-    )
+    format: tuple[str, ...] = opt((), metavar="NAME", default_text="recognised")
     differences: bool = opt(False, "Test the differences between the runs of each leaderboard.")
     baseline: str | None = opt(
         None,
-        "Run to compare the others with.",
         metavar="NAME",
         default_text="every pair of runs",
         needs=("--differences or --people", lambda spec: spec.differences or spec.people),
     )
-    test: Literal["t", "randomisation"] = opt(
-        TEST, "Paired test of --differences.", needs="differences"
-    )
-    plot: str | None = out_opt(
-        None, "Draw each comparison, with one point per run.", metavar="FILE.svg|FILE.html"
-    )
+    test: Literal["t", "randomisation"] = opt(TEST, needs="differences")
+    plot: str | None = out_opt(None, metavar="FILE.svg|FILE.html")
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -109,7 +109,9 @@ def _drafted(
         return rate_banks(pairs, llm, on_done=show)
     if llm is None:
         if spec.style == "questions":
-            raise OptionError("--style questions requires --llm: without it claims are quoted")
+            raise OptionError(
+                "--nugget-style questions requires --llm: without it claims are quoted"
+            )
         if hides:
             quoted = "without --llm nuggets are sentences of documents"
             raise OptionError(f"--no-text: {quoted}; --allow-text-in-banks writes them")
@@ -161,7 +163,7 @@ def _writer(bank: BankSpec) -> Callable[[IO[str], Iterable[NuggetBank]], None]:
     from pnyx.formats import FORMATS
 
     writer = FORMATS[bank.format].writer
-    assert writer is not None  # noqa: S101 - the choices of --format are those that are written
+    assert writer is not None  # noqa: S101 - the choices of --to are those that are written
     return writer
 
 

@@ -48,34 +48,26 @@ class _MeasuresSpec(Spec, heading="Measures"):
 
     measures: tuple[Words, ...] = opt(
         (),
-        "Measures to show, compare and write. Repeatable.",
+        "",
         "--measure",
         metavar="MEASURE",
         default_text="all are shown; precision, recall and F1 are compared and written",
     )
     weights: tuple[Words, ...] = opt(
         (),
-        "Weight of nuggets by importance, at least 0; other: any other or none. Repeatable.",
+        "Weight of nuggets by importance, at least 0; other: any other or none.",
         "--weight",
         metavar="IMPORTANCE=X",
         default_text="vital=2, okay=1, other=1",
     )
-    topics: FileName | None = topics_opt(
-        None, "Topics to measure (questions), with or without reports.", default_text="those of R"
-    )
+    topics: FileName | None = topics_opt(None, default_text="those of R")
     missing: Literal["skip", "zero"] = opt(
         "skip",
         "How to treat a topic without a report of a run: leave it out of the mean, or count it as "
         "0. An empty report always counts as 0.",
     )
-    per_topic: bool = opt(False, "Show the values of each topic.")
-    strict: bool = opt(
-        False,
-        "Apply campaign rules: R judged with --strict, missing topics and measures of items that a "
-        "report has none of count as 0, repeated sentences gain nothing, no leaderboard below "
-        "--min-scored, and a record of everything that affects the result next to it.",
-        restricts=True,
-    )
+    per_topic: bool = opt(False)
+    strict: bool = opt(False, restricts=True)
 
 
 class _ExportSpec(LeaderboardSpec, heading=LeaderboardSpec.heading):
@@ -85,11 +77,7 @@ class _ExportSpec(LeaderboardSpec, heading=LeaderboardSpec.heading):
     diversity_qrels: FileName | None = out_opt(
         None, "Write which cited document attests which nugget, as TREC diversity qrels."
     )
-    nuggets: FileName | None = file_opt(
-        None,
-        "Take the documents that attest a nugget from this nugget bank, not from the judge.",
-        needs="diversity_qrels",
-    )
+    nuggets: FileName | None = file_opt(None, needs="diversity_qrels")
     min_scored: float = opt(
         MIN_SCORED,
         "Minimum share of its items (sentences, nuggets) that a value must be based on; values "

@@ -42,8 +42,8 @@ _SHOWN_TOPICS = 5
 class RunSpec(Spec, heading="Results", rare="unit tag"):
     """Topics to search for, and the run to write."""
 
-    topics: str | None = topics_opt(None, "Search for these, instead of one question.")
-    out: str | None = out_opt(None, "TREC run to write, with --topics; - is stdout.")
+    topics: str | None = topics_opt(None)
+    out: str | None = out_opt(None)
     k: int | None = opt(
         None,
         "Documents to return per question.",
@@ -52,9 +52,7 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
         default_text="10; 1000 with --topics; all with --threshold",
     )
     unit: Literal["document", "passage"] | None = opt(
-        None,
-        "In an index of passages, rank the passages or whole documents by their best passage.",
-        default_text="passage; document with --topics",
+        None, default_text="passage; document with --topics"
     )
     tag: str | None = opt(
         None, "Run tag.", default_text="the model and later stages", needs="topics"

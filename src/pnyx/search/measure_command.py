@@ -41,44 +41,28 @@ if TYPE_CHECKING:
 class _RankingSpec(PlotSpec, heading="Measures"):
     """What is measured, and on which topics."""
 
-    qrels: FileName = file_opt(..., "Judgements.", metavar="QRELS")
+    qrels: FileName = file_opt(..., metavar="QRELS")
     measures: tuple[Words, ...] = opt(
         (),
-        "In ir-measures notation. Repeatable.",
+        "",
         "--measure",
         metavar="MEASURE",
         default_text="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 "
         "StRecall@10",
     )
-    topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics to measure.")
-    per_topic: bool = opt(False, "Show the values of each topic.")
-    plot: FileName | None = out_opt(None, "Draw means and intervals.", metavar="FILE.svg")
+    topics_of: Literal["qrels", "run", "both"] = opt("qrels")
+    per_topic: bool = opt(False)
+    plot: FileName | None = out_opt(None, metavar="FILE.svg")
 
 
 class RetrievalSpec(ComparingSpec, LeaderboardSpec, _RankingSpec):
     """All that is chosen."""
 
     margin: float | None = opt(
-        None,
-        "Also test that runs are not worse than the baseline by X or more (fixed beforehand).",
-        metavar="X",
-        within="(0, inf)",
-        needs="baseline",
-        heading=ComparingSpec.heading,
+        None, metavar="X", within="(0, inf)", needs="baseline", heading=ComparingSpec.heading
     )
-    strict: bool = opt(
-        False,
-        "Follow the rules of a campaign: all topics of the qrels, unjudged is irrelevant, no "
-        "figures below --min-judged, and in --json a record of all settings.",
-        heading=_RankingSpec.heading,
-    )
-    min_judged: float = opt(
-        0.8,
-        "Minimum judged share of a run's first 10 documents.",
-        within="[0, 1]",
-        needs="strict",
-        heading=_RankingSpec.heading,
-    )
+    strict: bool = opt(False, heading=_RankingSpec.heading)
+    min_judged: float = opt(0.8, within="[0, 1]", needs="strict", heading=_RankingSpec.heading)
 
     def check(self) -> None:
         """Reject options that have no effect or exclude each other."""
@@ -212,7 +196,7 @@ class _AnnotatedSpec(JudgedSpec, heading="Annotations"):
     documents_of: Literal["run", "every-run", "annotations"] = opt(
         "run", "Documents on which a run is compared."
     )
-    per_topic: bool = opt(False, "Show the values of each question.")
+    per_topic: bool = opt(False)
 
 
 class CorrelationSpec(ComparingSpec, _AnnotatedSpec):

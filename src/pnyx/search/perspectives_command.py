@@ -28,9 +28,7 @@ _COUNT = 8
 class SourceSpec(Spec, heading="Perspectives"):
     """Where perspectives come from and where they are written."""
 
-    index: SourceName | None = file_opt(
-        None, "Take the conclusions of this index.", metavar="INDEX"
-    )
+    index: SourceName | None = file_opt(None, metavar="INDEX")
     file: str | None = file_opt(None, "Take those of a file (JSONL; also BERDS's).")
     count: int | None = opt(
         None,
@@ -41,12 +39,13 @@ class SourceSpec(Spec, heading="Perspectives"):
         default_text="8; all of a --file",
     )
     open_question: bool = opt(
-        False, "Not a yes/no question: ask the language model for answers without sides.", "--open"
+        False,
+        "Not a yes/no question: ask the language model for answers without sides.",
+        "--open-question",
+        replaces=("--open",),
     )
-    out: str | None = out_opt(None, "Write them as JSONL, which --file reads.")
-    topic_id: str | None = opt(
-        None, "Question id, also in --file.", "--id", default_text="from the question"
-    )
+    out: str | None = out_opt(None)
+    topic_id: str | None = opt(None, "", "--id", default_text="from the question")
 
 
 @verb("perspectives", kind=IndexCommand)
@@ -102,7 +101,7 @@ def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
     if len(named) != 1:
         raise OptionError("give one of --llm, --index and --file")
     if spec.open_question and named != ["llm"]:
-        raise OptionError("--open requires --llm")
+        raise OptionError("--open-question requires --llm")
     if spec.file is not None:
         from pnyx.search.perspectives import FilePerspectives
 

@@ -31,21 +31,21 @@ _SHOWN_OTHERS = 4
 class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
     """Which model is tuned, on what data, and how settings are chosen."""
 
-    model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(..., "Ranking model to tune.")
-    topics: str = topics_opt(..., "Topics to search for.")
-    qrels: str = file_opt(..., "Judgements of documents of INDEX.", metavar="QRELS")
+    model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(...)
+    topics: str = topics_opt(...)
+    qrels: str = file_opt(..., metavar="QRELS")
     tried: tuple[str, ...] = opt(
         (),
-        "Tune this parameter, over these values: mu, k1, b, wc, wq or dense-weight. Repeatable; "
+        "Tune this parameter, over these values: mu, k1, b, wc, wq or dense-weight."
         "other parameters stay fixed.",
         "--try",
         metavar="NAME[=V,V...]",
         default_text="all of the model",
     )
-    measure: str = opt("nDCG@10", "Measure to optimise, in the notation of ir-measures.")
+    measure: str = opt("nDCG@10")
     folds: int = opt(5, "Number of cross-validation folds.", low=2)
-    test: Literal["t", "randomisation"] = opt(TEST, "Paired test against the usual values.")
-    plot: str | None = out_opt(None, "Draw the measure by each parameter.", metavar="FILE.svg")
+    test: Literal["t", "randomisation"] = opt(TEST)
+    plot: str | None = out_opt(None, metavar="FILE.svg")
 
     def tuning(self) -> Tuning:
         """Return the tuning settings."""

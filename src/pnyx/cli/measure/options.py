@@ -12,7 +12,10 @@ class _RelevanceSpec(Spec, heading="Relevance", rare="at topics"):
     """What to measure of probabilities of relevance."""
 
     thresholds: bool = opt(
-        False, "F1, precision and recall by threshold on the probability, and by first k."
+        False,
+        "F1, precision and recall by threshold on the probability, and by first k.",
+        "--by-threshold",
+        replaces=("--thresholds",),
     )
     amount: bool = opt(
         False, "Expected number of relevant documents of each question, without labels."
@@ -26,16 +29,10 @@ class _RelevanceSpec(Spec, heading="Relevance", rare="at topics"):
         needs=("--thresholds or --amount", lambda spec: spec.thresholds or spec.amount),
         default_text="0.1 to 0.9; 0.5, 0.7 and 0.9",
     )
-    topics: FileName | None = topics_opt(
-        None, "Questions, whose texts --amount shows.", needs="amount"
-    )
+    topics: FileName | None = topics_opt(None, needs="amount")
 
 
 class MeasureSpec(BootstrapSpec, PlotSpec, _RelevanceSpec, TruthSpec):
     """All options of `pnyx measure RESULTS`."""
 
-    plot: FileName | None = out_opt(
-        None,
-        "Draw a reliability diagram, or the figures of --thresholds or --amount.",
-        metavar="FILE.svg",
-    )
+    plot: FileName | None = out_opt(None, metavar="FILE.svg")
