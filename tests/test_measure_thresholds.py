@@ -1,4 +1,4 @@
-"""`pnyx measure --by-threshold` and `--amount`: by hand, by brute force, on published predictions."""
+"""`pnyx measure --by-threshold` and `--amount`: by hand, by brute force, on published labels."""
 
 from __future__ import annotations
 

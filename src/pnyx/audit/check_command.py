@@ -33,7 +33,7 @@ _OF_ONE_TABLE = (
 """Fields without effect on several results."""
 
 
-class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
+class _ColumnsSpec(Spec, heading="Columns", rare="id cost probability yes no"):
     """The columns of the table."""
 
     judge: tuple[Words, ...] = opt(
@@ -117,7 +117,7 @@ class _PlanSpec(Spec, heading="How many labels", rare="measure"):
     measure: Literal["kappa", "accuracy", "tpr", "tnr"] = opt("kappa", needs="half_width")
 
 
-class _PairsSpec(Spec, heading="Pairs", rare="by_position"):
+class _PairsSpec(Spec, heading="Pairs", rare="a_first b_first by_position"):
     """The verdicts of a judge that compared two texts in both orders."""
 
     a_first: Words | None = opt(
@@ -151,40 +151,49 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
     """Check a judge against people's labels in one TABLE.
 
     TABLE is CSV, TSV, JSON, JSON Lines, Parquet or XLSX with a row for each answer, or a results
-    folder of pnyx judge (with --labels). If some rows have no label, the judge's rate of yes is
-    also corrected by the labels. If several people labelled an answer, their majority counts, or
-    the mean of their ratings; --html and --json also compare people with each other, and the judge
-    with each of them. Several judges are compared on the same rows, and the cheapest that is good
-    enough is named (--cost).
+    folder of pnyx judge (with --labels). Intervals are 95 %.
 
-    Intervals are 95 %, by a bootstrap over the groups. A bar is reached if the whole interval is at
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx check results --labels ex/item-labels.jsonl --bar accuracy=0.8
+      Of 35 answers that people labelled "yes", the judge said "yes" to 17 ...
+      65 %).
+      Of 205 that people labelled "no", it said "no" to 194 (95 %, 89 to 98 %).
+      Above the bar: accuracy 0.88 (0.81 to 0.92, 8 groups), at least 0.8.
+
+    \b
+    More: pnyx check --help-all, docs/recipes/check-a-judge.md.
+    \f
+    If some rows have no label, the judge's rate of yes is also corrected by the labels. If several
+    people labelled an answer, their majority counts, or the mean of their ratings; --html and
+    --json also compare people with each other, and the judge with each of them. Several judges are
+    compared on the same rows, and the cheapest that is good enough is named (--cost).
+
+    Intervals are made by a bootstrap over the groups. A bar is reached if the whole interval is at
     or above it, missed if all of it is below; labels of fewer than five groups decide nothing.
     Without --bar, a kappa of at least 0.6 is called trustworthy (Landis and Koch 1977), of ratings
     an ordinal alpha of at least 0.667.
 
     Exit status with --bar: 0 if every judge reaches every bar, 1 if a bar is missed, 3 if this
     cannot be decided yet or something is unscored. Without --bar: 0, or 3 if something is unscored.
-    With --against: 1 if a figure is worse by more than --margin.
+    With --against, an earlier --out, 1 if a figure is worse by more than --margin (0.1).
 
-    --plan says how many more rows to label. --a-first and --b-first check a judge that compares two
-    texts, by its verdicts in both orders.
+    --labels-needed says how many more rows to label. --a-first and --b-first check a judge that
+    compares two texts, by its verdicts in both orders.
 
     Several results folders are compared on the items that all their judges were asked, as in
     docs/reference/measures/check.md#choosing-a-judge: accuracy, dollars and seconds (of the
-    manifests), and cascades of two judges. The cheapest that loses less than --margin is named.
-
-    See also: pnyx audit run (trials of a judge, and its card), pnyx audit check (the same trials
-    later).
+    manifests), and cascades of two judges. The cheapest that loses less accuracy than --margin
+    (0.02) is named.
 
     \b
-    Example:
       pnyx check results.csv --verdict verdict --human label --group question
-      pnyx check results.csv --verdict verdict --human label \\
-        --bar kappa=0.6 --bar tpr=0.8 --html check.html
       pnyx check results.csv --verdict small --verdict large --human label
       pnyx check later.csv --verdict verdict --human label --against check.json
       pnyx check results.csv --verdict verdict --human label \\
-        --plan --half-width 0.05
+        --labels-needed --half-width 0.05
       pnyx check pairs.csv --a-first forward --b-first backward --human human
       pnyx check packaged mini --labels people.jsonl --margin 0.05
     """

@@ -80,16 +80,32 @@ def formats(
 ) -> int | Outcome:
     """Run the trials noise and hallucination on ITEMS (of pnyx judge rag, JSONL), by format.
 
-    The tables are those of ConQRet, with a row for each format: context relevance by share of
-    replaced documents (Table 16), whether it falls at every step (17), groundedness by contradicted
-    sentences (18); for formats that score single documents, precision (7). S gets formats.json,
-    formats.md (the tables), formats.svg (Figure 13) and for each format the folders noise-FORMAT
-    and hallucination-FORMAT of pnyx audit run. Running the command again, even after a crash,
-    asks only what is missing. Exit status 3: finished, but some questions are unscored.
+    The tables are those of ConQRet, with a row for each format in which a judge can be asked. S
+    gets formats.json, formats.md (the tables) and formats.svg.
 
     \b
     Example:
-      pnyx audit formats items.jsonl --judge-format direct --judge-format listwise-rag-fine \\
+      $ echo '{"id": "1", "query": "Are zoos bad?", "argument": "Yes [1].",' \\
+          '"documents": ["Cages harm animals."]}' > items.jsonl
+      $ echo '{"id": "2", "query": "Is tax fair?", "argument": "Yes [1].",' \\
+          '"documents": ["The rich pay more."]}' >> items.jsonl
+      $ pnyx audit formats items.jsonl --out formats
+      ...
+      format                    0 %                  10 %                  20 %
+      support  0.259 [0.052, 0.466]  0.236 [0.007, 0.466]  0.236 [0.007, 0.466]
+
+    \b
+    More: pnyx audit formats --help-all, docs/lab/trials.md.
+    \f
+    Context relevance by share of replaced documents (Table 16), whether it falls at every step
+    (17), groundedness by contradicted sentences (18); for formats that score single documents,
+    precision (7); formats.svg is Figure 13. S also gets for each format the folders noise-FORMAT
+    and hallucination-FORMAT of pnyx audit run. Running the command again, even after a crash, asks
+    only what is missing. Exit status 3: finished, but some questions are unscored.
+
+    \b
+      pnyx audit formats items.jsonl --judge-format direct \\
+        --judge-format listwise-rag-fine \\
         --judge http://127.0.0.1:8000/v1#my-model --out formats
     """
     options.check_judge(spec)

@@ -134,6 +134,22 @@ def run(
 ) -> int | Outcome:
     """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
 
+    Some changes must lower the score (noise, hallucination), others must not change the verdict
+    (order, length, asker, ...). The judge's card is written, too.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx audit run ex/items.jsonl --trial noise --trial asker --limit 20 \\
+          --labels ex/item-labels.jsonl --out audit
+      ...
+      noise: passed
+      asker: unclear
+      1 reasons against a use; see audit/card.html
+
+    \b
+    More: pnyx audit run --help-all, docs/reference/measures/trials.md.
+    \f
     The score must fall: noise (documents of other topics), hallucination (contradicted sentences),
     joint (both). The verdict must stay the same: order (of arguments, dimensions or documents),
     length (added words without content), injection (the text tells the judge what to answer),
@@ -141,16 +157,12 @@ def run(
     presented as the judge's own), format (a list, emphasis, a heading), asker (the question says
     which answer the asker hopes for), verbosity (more words).
 
-    S gets a folder for each trial, TASK with the answers to ITEMS as they are, and the judge's card
-    (card.html, card.md, card.json; see pnyx audit check). With one --trial, S is the folder of that
-    trial. Running the command again asks only what is missing. docs/reference/measures.md defines
-    when a trial is passed. Exit status 3: finished, but some questions are unscored.
-
-    \b
-    Example:
-      pnyx audit run items.jsonl --labels people.jsonl --plan
-      pnyx audit run items.jsonl --labels people.jsonl --out audit
-      pnyx audit run items.jsonl --trial noise --out noise
+    S (--out, required without --plan) gets a folder for each trial, TASK with the answers to ITEMS
+    as they are, and the judge's card (card.html, card.md, card.json; see pnyx audit check). With
+    one --trial, S is the folder of that trial. Running the command again asks only what is missing.
+    --margin is stored in the card. --qrels, for noise of task rag: which documents are relevant, to
+    show their true precision next to that by the scores of single documents. Exit status 3:
+    finished, but some questions are unscored.
     """
     options.check_judge(spec, "labels", "results")
     options.check_trials(card.trials or get_args(TrialName))

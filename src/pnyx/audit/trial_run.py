@@ -28,7 +28,9 @@ _SAME = ("custom", "shots")  # the same in all questions, and recorded in the se
 
 
 class StressSpec(
-    BootstrapSpec, heading="Trial", rare="padding orders repeats writer control tolerance qrels"
+    BootstrapSpec,
+    heading="Trial",
+    rare="task levels sentences editor padding orders repeats writer control tolerance qrels",
 ):
     """How to change items; see `pnyx.audit.trials.trial_items.Stress`."""
 

@@ -54,14 +54,24 @@ class DoctorSpec(ModelSpec):
 def command(spec: DoctorSpec, as_json: bool) -> None:
     """Show what is installed, what an endpoint supports, and what will be used.
 
-    Without --llm and $PNYX_LLM, no network request is made. Each --llm is sent a few small
-    requests (their number and tokens are shown), within a minute for all. They bypass the
-    judgement store, since they test the server's current state. Exit status 2: something required
-    or named cannot be used.
+    Without --llm and $PNYX_LLM, no network request is made. Exit status 2: something required or
+    named cannot be used.
 
     \b
     Example:
-      pnyx doctor
+      $ pnyx doctor
+      pnyx ..., Python ...
+      ...
+      Packaged
+      ...
+
+    \b
+    More: pnyx doctor --help-all, docs/recipes/language-models.md.
+    \f
+    Each --llm is sent a few small requests (their number and tokens are shown), within a minute for
+    all. They bypass the judgement store, since they test the server's current state.
+
+    \b
       pnyx doctor --llm http://127.0.0.1:8000/v1#my-model
       pnyx doctor --llm local --json
     """

@@ -37,20 +37,29 @@ class MergedFilesSpec(Spec, heading="Output"):
 def command(inputs: tuple[str, ...], spec: MergedFilesSpec) -> Outcome:
     """Merge the output of several machines: the shares of a run, or judgement stores.
 
-    Shares (--shard I/N) are results folders of pnyx judge, or files of annotations (pnyx annotate
-    apply, verdicts.jsonl of pnyx compare retrievers). All shares of the run are needed, each once,
-    with the same items, judge, prompts and settings. The files are byte-identical to those of an
-    unsharded run. Exit status 3: some items are unscored.
-
-    Stores are judgement stores (SQLite), or files of pnyx store export (- is standard input). Their
-    replies are added to the store OUT. If OUT has another reply to the same request, it keeps its
-    own. An error in any INPUT leaves OUT as it was.
+    Shares (--shard I/N) are results folders of pnyx judge, or files of annotations. The merged
+    files are byte-identical to those of an unsharded run.
 
     \b
     Example:
-      pnyx judge support items.jsonl --shard 1/2 --out share1
-      pnyx judge support items.jsonl --shard 2/2 --out share2
-      pnyx files merge share1 share2 --out results
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --shard 1/2 --out share1
+      $ pnyx judge support ex/items.jsonl --shard 2/2 --out share2
+      $ pnyx files merge share1 share2 --out results
+      240 of 240 scored, in 2 shares; see results
+
+    \b
+    More: pnyx files merge --help-all, docs/recipes/many-machines.md.
+    \f
+    Annotations are files of pnyx annotate apply, or verdicts.jsonl of pnyx compare retrievers. All
+    shares of the run are needed, each once, with the same items, judge, prompts and settings. Exit
+    status 3: some items are unscored.
+
+    Stores are judgement stores (SQLite), or files of pnyx store export (- is standard input). Their
+    replies are added to the store OUT, which is created if missing. If OUT has another reply to the
+    same request, it keeps its own. An error in any INPUT leaves OUT as it was.
+
+    \b
       pnyx files merge 1.jsonl 2.jsonl 3.jsonl --out annotations.parquet
       pnyx files merge gpu1.sqlite gpu2.jsonl.gz --out judgements.sqlite
     """

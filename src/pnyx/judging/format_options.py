@@ -26,7 +26,7 @@ JudgeSpecT = TypeVar("JudgeSpecT", bound="JudgeSpec")
 
 
 class FormatSpec(
-    Spec, heading="Asking", rare="dimensions", settings="nuggets scale shots examples"
+    Spec, heading="Asking", rare="format dimensions", settings="nuggets scale shots examples"
 ):
     """The format in which a language model is asked about a task's items."""
 

@@ -91,9 +91,9 @@ class CombiningSpec(
 
     judge: tuple[JudgeName, ...] = file_opt(
         (),
-        "Who answers: a language model (http://HOST:PORT/v1#MODEL, openai:MODEL, local, "
-        "gguf:PATH), packaged, a file of people's labels, earlier results, a student's folder, a "
-        "plugin's judge, or FILE.toml with a judge and settings.",
+        "Who answers: packaged, a language model (http://HOST:PORT/v1#MODEL, openai:MODEL, local, "
+        "gguf:PATH), people's labels, earlier results, a student, or FILE.toml; several vote "
+        "(docs/reference/judges.md).",
         metavar="SPEC",
         default_text="$PNYX_LLM, else packaged",
         takes_settings=True,
@@ -181,8 +181,7 @@ class SpendingSpec(Spec, heading="Cost", rare="offline", settings="budget_tokens
     plan: bool = opt(False, "Estimate calls, tokens and dollars, without asking anything.")
     budget: float | None = opt(
         None,
-        "Stop before more is spent; models share it evenly. Needs --set prices=FILE for a model "
-        "without a packaged price.",
+        "Stop before more is spent; models share it evenly.",
         metavar="USD",
         within="(0, inf)",
         needs=_LLM,

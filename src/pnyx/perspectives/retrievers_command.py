@@ -43,7 +43,7 @@ class BenchSpec(
     SidesSpec,
     ShardSpec,
     heading="Retrieval",
-    rare="lambdas dev words",
+    rare="lambdas dev words variants expand leaning",
 ):
     """What is compared; see `pnyx.perspectives.bench_plan.PerspectiveBench`."""
 
@@ -106,16 +106,32 @@ class BenchSpec(
 def command(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Retrieve for questions, judge the results, measure whether they show every side (BERDS).
 
-    Each retriever runs alone and with maximal marginal relevance (mmr); lambda is chosen on a share
-    --dev of the questions, which are not measured. With --expand it also searches for each
-    perspective from another source than --perspectives. Every pair of passage and perspective is
-    judged once.
-
-    --out gets runs/SYSTEM.run, verdicts.jsonl, verdicts-dev.jsonl and measures.json. Run the
-    command again to resume from the stored verdicts. Exit status 3: some pairs are unscored.
+    Each retriever runs alone and with maximal marginal relevance (mmr). Every pair of passage and
+    perspective is judged once.
 
     \b
     Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx index ex/arguments.jsonl --out my.index
+      $ pnyx compare retrievers --index my.index --retrievers bm25 \\
+          --perspectives ex/perspectives.jsonl --variants plain --cutoff 3 --out b
+      ...
+      system  MRecall@3, 95 % interval  Precision@3, 95 % interval
+      bm25      0.000   [0.000, 0.324]      0.292   [0.073, 0.682]
+
+    \b
+    More: pnyx compare retrievers --help-all, docs/recipes/perspectives.md.
+    \f
+    Lambda of mmr is chosen at the first --cutoff on a share --dev of the questions, which are not
+    measured. With --expand it also searches for each perspective from another source than
+    --perspectives. --leaning also queries each retriever with each side. Passages have at most
+    --words words; with 0, documents are not split.
+
+    --out (required without --plan) gets runs/SYSTEM.run, verdicts.jsonl, verdicts-dev.jsonl and
+    measures.json. Run the command again to resume from the stored verdicts. Exit status 3: some
+    pairs are unscored.
+
+    \b
       pnyx compare retrievers --index debates.index --perspectives kialo.jsonl \\
         --sides order --out bench
       pnyx compare retrievers --index debates.index --perspectives views.jsonl \\

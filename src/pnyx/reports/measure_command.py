@@ -43,7 +43,7 @@ _FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels"
 _HOW = "; --min-scored says from which share on it counts"
 
 
-class _MeasuresSpec(Spec, heading="Measures"):
+class _MeasuresSpec(Spec, heading="Measures", rare="weight missing"):
     """What to measure, and on which topics."""
 
     measures: tuple[Words, ...] = opt(
@@ -70,7 +70,11 @@ class _MeasuresSpec(Spec, heading="Measures"):
     strict: bool = opt(False, restricts=True)
 
 
-class _ExportSpec(LeaderboardSpec, heading=LeaderboardSpec.heading):
+class _ExportSpec(
+    LeaderboardSpec,
+    heading=LeaderboardSpec.heading,
+    rare="nuggetizer diversity_qrels nuggets min_scored",
+):
     """What to write for other tools."""
 
     nuggetizer: FileName | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
@@ -121,6 +125,21 @@ class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
 def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool) -> Outcome:
     """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
 
+    Precision of sentences and citations, recall of nuggets, and F1, as means over topics with 95 %
+    intervals. With --baseline, each other run is compared with it.
+
+    \b
+    Example, after that of pnyx judge report:
+      $ pnyx measure report judged --leaderboard board.txt
+      ...
+      measure                        mean, 95 % interval  topics  scored
+      sentence_precision        1.000 [0.676, 1.000]           8  23 sentences
+      ...
+      nugget_recall             0.375 [0.224, 0.555]           8  24 nuggets
+
+    \b
+    More: pnyx measure report --help-all, docs/recipes/reports.md.
+    \f
     \b
     sentence_precision   sentences attested by each of their citations
     sentence_precision_own   the same without sentences that quote what they cite
@@ -133,14 +152,15 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
     _weighted counts a vital nugget twice. There are also nuggetizer's scores, negative statements,
     rewards and penalties, and lengths; docs/reference/measures.md defines each. Unscored items are
     left out: each value shows the number of topics and items (sentences, nuggets) that it is based
-    on. An empty report counts as 0, a missing one as --missing says. Means over topics have 95 %
-    bootstrap intervals; with --baseline, each other run is compared with it (paired test,
-    Holm-Bonferroni). Exit status 3: something is unscored.
+    on. An empty report counts as 0, a missing one as --missing says. Comparisons are paired tests
+    with Holm-Bonferroni. --nuggets: for --diversity-qrels, take the documents that attest a nugget
+    from this bank, not from the judge. Exit status 3: something is unscored.
+
+    With --strict: R must be judged with --strict, missing topics and measures of items that a
+    report has none of count as 0, repeated sentences gain nothing, no leaderboard is written below
+    --min-scored, and a record of everything that affects the result is written next to it.
 
     \b
-    Example:
-      pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
-      pnyx measure report judged
       pnyx measure report judged --baseline run-1 --leaderboard board.txt
     """
     _check(folders, spec, as_json)

@@ -20,7 +20,7 @@ class BankSpec(EditedSpec, heading="Output", rare="format"):
     )
 
 
-class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in_banks"):
+class CreateSpec(Spec, heading="Nuggets", rare="style level window words allow_text_in_banks"):
     """The sources of nuggets, and which nuggets to create."""
 
     run: FileName | None = file_opt(None, metavar="RUN")

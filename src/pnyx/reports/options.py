@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pnyx.reports.tree.plan import ReportPlan, Weights
 
 
-class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
+class JudgeReportSpec(
+    Spec, heading="Reports", rare="documents qrels credit min_grade attest unknown_documents"
+):
     """What reports are judged against."""
 
     nuggets: FileName = file_opt(..., metavar="BANK")

@@ -88,17 +88,33 @@ def command(
     model: PaidModelSpec,
     as_json: bool,
 ) -> int:
-    """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
+    """Rank the documents of INDEX for QUESTION, in plain text.
 
-    INDEX is an index, or a file or folder of documents. These are indexed first, see pnyx argue. A
-    label of the corpus, e.g. [pro], is shown where its topic is about the question.
-
-    With --json, a list of hits (fields: docs/recipes/serving.md). Exit status 3: a judge or
-    a language model left something unanswered.
+    INDEX is an index, or a file or folder of documents, which are indexed first. --topics searches
+    for all questions of a file, and --out writes a TREC run.
 
     \b
     Example:
-      pnyx search my.index "Should voting be compulsory?" --model touche -k 5
+      $ pnyx demo --files-only --out ex
+      $ pnyx search ex/arguments.jsonl "Should voting be compulsory?" -k 2
+         1    0.7998  compulsory-voting-09  [neutral]
+            Whether to oblige people to vote depends on which failure of ...
+      ...
+         2    0.7970  compulsory-voting-07  [con]
+            Punishing people for not voting treats a symptom, and it sends ...
+
+    \b
+    More: pnyx search --help-all, docs/start/tour.md.
+    \f
+    Documents are indexed as by pnyx argue. A label of the corpus, e.g. [pro], is shown where its
+    topic is about the question. In an index of passages, passages are ranked, or with --unit
+    document whole documents by their best passage. auto, the default model, also shows people good
+    arguments first. --stance ranks the documents of a side first.
+
+    With --json, a list of hits (fields: docs/recipes/serving.md). Exit status 3: a judge or a
+    language model left something unanswered.
+
+    \b
       pnyx search my.index --topics topics.jsonl --out run.trec
       pnyx search my.index "Should voting be compulsory?" --threshold 0.7
       pnyx search my.index --topics topics.jsonl --rerank --llm local --plan

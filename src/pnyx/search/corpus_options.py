@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pnyx.search.sources import SourceReader
 
 
-class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
+class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language unit"):
     """Which index is made and how the corpus is read."""
 
     out: SourceName | None = out_opt(None, metavar="FOLDER", writes="folder")

@@ -55,7 +55,7 @@ class _RankingSpec(PlotSpec, heading="Measures"):
     plot: FileName | None = out_opt(None, metavar="FILE.svg")
 
 
-class RetrievalSpec(ComparingSpec, LeaderboardSpec, _RankingSpec):
+class RetrievalSpec(ComparingSpec, LeaderboardSpec, _RankingSpec, rare="margin min_judged"):
     """All that is chosen."""
 
     margin: float | None = opt(
@@ -76,11 +76,25 @@ class RetrievalSpec(ComparingSpec, LeaderboardSpec, _RankingSpec):
 def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) -> Outcome:
     """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
 
-    Any measure of ir-measures, by its notation; each with a 95 % bootstrap interval over topics.
-    With --baseline, each other run is compared with it: difference, its interval, a paired
-    two-sided test corrected by Holm-Bonferroni over all runs and measures, and the effect size.
-    Only --margin can show that a run is not worse: a difference that is not significant is
-    inconclusive. Documents are ordered by score, ties by descending document id, as in trec_eval.
+    Any measure of ir-measures, by its notation, with a 95 % bootstrap interval over topics. With
+    --baseline, each other run is compared with it.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx search ex/arguments.jsonl --topics ex/questions.md -k 20 --out a.run
+      $ pnyx measure retrieval a.run --qrels ex/qrels.txt
+      ...
+      measure  run   mean, 95 % interval  topics
+      nDCG@10  a    0.590 [0.500, 0.674]       8
+
+    \b
+    More: pnyx measure retrieval --help-all, docs/reference/measures.md.
+    \f
+    A comparison shows the difference, its interval, a paired two-sided test corrected by Holm-
+    Bonferroni over all runs and measures, and the effect size. Only --margin, fixed beforehand, can
+    show that a run is not worse: a difference that is not significant is inconclusive. Documents
+    are ordered by score, ties by descending document id, as in trec_eval.
 
     \b
     --topics-of qrels  all topics of the qrels; a missing one counts as an
@@ -88,11 +102,12 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) ->
     --topics-of run    of these, the topics that the run has (trec_eval)
     --topics-of both   of these, the topics that every run has
 
-    docs/reference/measures.md defines all of this. Needs pip install 'pnyx[retrieval]'. Exit status
-    3: a measure is not defined for some topic.
+    With --strict: all topics of the qrels, unjudged is irrelevant, no figures below --min-judged
+    (of the first 10 documents), and in --json a record of all settings.
+
+    Needs pip install 'pnyx[retrieval]'. Exit status 3: a measure is not defined for some topic.
 
     \b
-    Example:
       pnyx measure retrieval bm25.run my.run --qrels qrels.txt --baseline bm25.run
       pnyx measure retrieval my.run --qrels qrels.txt --measure 'AP(rel=2)'
     """
@@ -214,24 +229,33 @@ def correlation(runs: tuple[str, ...], spec: CorrelationSpec) -> Outcome:
     """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
 
     Kendall's tau-b between a run's scores and the annotated probabilities of relevance, within each
-    question; then the mean over questions, with a 95 % interval from resampling questions. Each
-    run is compared with each other (with --baseline, only with that one): difference, its interval
-    and a paired two-sided test, corrected by Holm-Bonferroni over all comparisons.
+    question; then the mean over questions, with a 95 % interval.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx search ex/arguments.jsonl --topics ex/questions.md -k 20 --out a.run
+      $ pnyx judge relevance --run a.run --topics ex/questions.md \\
+          --index ex/arguments.jsonl.index --depth 5 --out results
+      $ pnyx measure correlation a.run --annotations results
+      ...
+      run  Kendall's tau-b, 95 % interval  questions  documents
+      a             0.175 [-0.258, 0.549]          8         40
+
+    \b
+    More: pnyx measure correlation --help-all, docs/reference/measures.md.
+    \f
+    Intervals resample questions. Each run is compared with each other (with --baseline, only with
+    that one): difference, its interval and a paired two-sided test, corrected by Holm-Bonferroni
+    over all comparisons.
 
     \b
     --documents-of run          annotated documents that the run has
     --documents-of every-run    those that every run has
     --documents-of annotations  all; those missing from a run tied in last place
 
-    Unscored annotations and documents without one are left out and counted.
-    docs/reference/measures.md defines all of this. Exit status 3: an annotation is unscored, or tau
-    is not defined for some question.
-
-    \b
-    Example:
-      pnyx judge relevance --run pool.run --index my.index --topics topics.tsv \\
-        --out results
-      pnyx measure correlation bm25.run dense.run --annotations results
+    Unscored annotations and documents without one are left out and counted. Exit status 3: an
+    annotation is unscored, or tau is not defined for some question.
     """
     names, baseline = named_runs(runs, spec.baseline, spec.annotations)
     from pnyx.judging.verdicts import read_annotations

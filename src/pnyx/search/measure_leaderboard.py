@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pnyx.search.measures.table import ComparedRuns
 
 
-class LeaderboardSpec(Spec, heading="Files for other tools"):
+class LeaderboardSpec(Spec, heading="Files for other tools", rare="format unscored"):
     """Options of the leaderboard to write, and for cells without a value."""
 
     leaderboard: FileName | None = out_opt(None, "Write a value for each run, topic and measure.")

@@ -66,7 +66,7 @@ class ScoringSpec(
 class StageSpec(
     Spec,
     heading="After ranking",
-    rare="pointwise depth certainty",
+    rare="pointwise depth certainty diversify perspectives topic",
     settings="window step lam count",
 ):
     """The stages after ranking; see `pnyx.search.pipeline.SearchPlan`."""
@@ -77,8 +77,7 @@ class StageSpec(
     pointwise: bool = opt(False, "With --rerank and --llm: rerank pointwise.", needs="rerank")
     threshold: float | None = opt(
         None,
-        "Instead of a number of documents: judge the best --depth, keep those relevant with at "
-        "least this probability, most probable first.",
+        "Judge the best --depth documents, and keep those relevant with at least this probability.",
         metavar="P",
     )
     window: int | None = opt(
@@ -157,7 +156,9 @@ class ClusterSpec(Spec, heading="Features", rare="shards replicas"):
 
 
 class FeatureSpec(
-    Spec, heading="Features", rare="quality_model cluster_count space seed embedder engine"
+    Spec,
+    heading="Features",
+    rare="assign ann quality_model cluster_count space seed embedder engine",
 ):
     """The features that an index gets in addition to words: quality, topics, vectors."""
 

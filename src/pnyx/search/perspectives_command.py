@@ -54,12 +54,22 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
     """List the distinct perspectives on QUESTION, with side and source.
 
     They come from a language model (--llm), the conclusions in an index (--index) or a file
-    (--file). Exit status 3: the model gave no usable answer.
+    (--file). --out writes JSON Lines, which --file reads.
 
     \b
     Example:
-      pnyx perspectives "Should zoos be phased out?" --index my.index -n 6
-      pnyx perspectives "Should zoos be phased out?" --llm local --out views.jsonl
+      $ pnyx demo --files-only --out ex
+      $ pnyx index ex/arguments.jsonl --out my.index
+      $ pnyx perspectives "Should zoos be phased out?" --index my.index -n 2
+        1  pro      After seeing this film my daughter cried, so obviously all ...
+                    index my.index: zoos-11; side by corpus label
+        2  con      Zoos have always been there, so they should always be there.
+                    index my.index: zoos-15; side by corpus label
+
+    \b
+    More: pnyx perspectives --help-all, docs/recipes/perspectives.md.
+    \f
+    Exit status 3: the model gave no usable answer.
     """
     from pnyx.core.files import atomic_text
     from pnyx.core.records import Question, question_id

@@ -98,7 +98,29 @@ class _MeasureCommand(Command):
 )
 @click.argument("results")
 def command(results: str, spec: MeasureSpec) -> Outcome:
-    """Measure results according to their task."""
+    """Measure RESULTS of pnyx judge against people's labels, or summarise them.
+
+    RESULTS name their task. Yes/no answers get F1, accuracy, AUROC and calibration error; ratings
+    get correlations and errors; pairs get flips and position bias. Intervals are 95 %.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx measure results --labels ex/item-labels.jsonl
+      ...
+      measure            value, 95 % interval  answers      mean over groups
+      f1                 0.540 [0.365, 0.705]      240  0.550 [0.375, 0.713]
+      accuracy           0.879 [0.812, 0.925]      240  0.879 [0.812, 0.925]
+
+    \b
+    More: pnyx measure --help-all, docs/reference/measures.md.
+    \f
+    Each figure has an interval from a bootstrap over groups. A results folder also gets
+    measures.json. Unscored answers are left out and counted. --qrels replaces --labels for rag and
+    --by-threshold. --plot draws a reliability diagram, or the figures of --by-threshold or
+    --amount. Exit status 3: something is unscored.
+    """
     if [results, spec.labels, spec.qrels, spec.topics].count("-") > 1:
         raise OptionError("only one file can be standard input")
     spec.check_needs()

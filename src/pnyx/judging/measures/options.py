@@ -27,7 +27,7 @@ class BootstrapSpec(Spec, heading="Intervals", rare="draws seed"):
         return Bootstrap(self.draws, self.seed)
 
 
-class ComparingSpec(BootstrapSpec, heading="Comparison"):
+class ComparingSpec(BootstrapSpec, heading="Comparison", rare="test"):
     """How runs are compared with each other."""
 
     baseline: FileName | None = file_opt(None, metavar="RUN")
@@ -70,7 +70,7 @@ class SidesSpec(Spec, heading="Perspectives"):
     )
 
 
-class CorrectionSpec(Spec, heading="Correction"):
+class CorrectionSpec(Spec, heading="Correction", rare="labelled gold"):
     """How measures are corrected for the judge's own errors."""
 
     labelled: FileName | None = file_opt(

@@ -6,7 +6,7 @@ from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.formats.text_types import Address, FileName, Secret
 
 
-class ServerSpec(Spec, heading="Server"):
+class ServerSpec(Spec, heading="Server", rare="host token"):
     """Where pages are served, and to whom."""
 
     host: Address = opt(
@@ -49,7 +49,7 @@ class ServedIndexSpec(Spec, heading="Documents"):
     lexical: bool = opt(False, "", "--words-only")
 
 
-class ViewSpec(Spec, heading="Pages"):
+class ViewSpec(Spec, heading="Pages", rare="store judgements fresh baseline"):
     """Options for displaying results."""
 
     qrels: FileName | None = file_opt(None, metavar="QRELS")
