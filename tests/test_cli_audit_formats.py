@@ -15,7 +15,7 @@ from command import run
 pytestmark = pytest.mark.usefixtures("own_place")
 
 TOWNS = ("Ashville", "Birchville")
-SOME = ("--format", "support", "--format", "direct")
+SOME = ("--judge-format", "support", "--judge-format", "direct")
 LABELS = (1, 1, 1, 0)
 """Of a town's four documents, three are relevant to its question."""
 
@@ -62,7 +62,7 @@ def compared(*more: str, items: str | None = None, answer=reply) -> tuple[int, d
     with ChatServer(reply=answer) as server:
         path = items or rag_items()
         status = run(
-            "audit", "formats", path, "--format", "direct", "--format", "listwise-rag-fine",
+            "audit", "formats", path, "--judge-format", "direct", "--judge-format", "listwise-rag-fine",
             "--levels", "0,.5,1", "--sentences", "0,2", "--judge", server.spec, "--out", "F", *more,
         )  # fmt: skip
     return status, json.loads(Path("F/formats.json").read_text())
@@ -100,7 +100,7 @@ def test_formats_are_compared_as_worked_by_hand(capsys):
 
 
 def test_nothing_is_asked_twice_and_view_shows_each_trial(capsys):
-    asking = ("audit", "formats", rag_items(), "--format", "direct", "--levels", "0,1")
+    asking = ("audit", "formats", rag_items(), "--judge-format", "direct", "--levels", "0,1")
     with ChatServer(reply=reply) as server:
         more = ("--sentences", "0,1", "--judge", server.spec, "--out", "F")
         assert run(*asking, *more) == 0
@@ -169,7 +169,7 @@ def test_documents_of_answers_are_measured_against_qrels(capsys):
         return json.dumps(said | low)
 
     with ChatServer(reply=third_and_fourth_low) as server:
-        asking = ("--format", "listwise-rag-fine", "--judge", server.spec, "--out", "R")
+        asking = ("--judge-format", "listwise-rag-fine", "--judge", server.spec, "--out", "R")
         assert run("judge", "rag", rag_items(), *asking) == 0
     lines = [f"t0 0 d0{n} {label}" for n, label in enumerate(LABELS)]
     capsys.readouterr()
@@ -206,20 +206,20 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
     ("command", "said"),
     [
         (
-            ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "x"),
+            ("audit", "formats", "rag.jsonl", "--out", "F", "--judge-format", "x"),
             "found x, expected",
         ),
         (
-            ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"),
+            ("audit", "formats", "rag.jsonl", "--out", "F", "--judge-format", "direct"),
             "requires a language model (--judge)",
         ),
         (
             ("audit", "formats", "rag.jsonl", "--out", "F", *SOME),
-            "--format direct requires a language model (--judge)",
+            "--judge-format direct requires a language model (--judge)",
         ),
         (
             ("audit", "formats", "rag.jsonl", "--out", "F", "--set", "nuggets=3"),
-            "--set nuggets requires --format",
+            "--set nuggets requires --judge-format",
         ),
         (("audit", "formats", "bare.jsonl", "--out", "F"), "expected context_relevance among"),
         (("audit", "formats", "rag.jsonl", "--out", "F", "--qrels", "other.txt"), "is judged for"),

@@ -144,7 +144,7 @@ def place(tmp_path, monkeypatch):
         ("argue x.index tea? --html folder.md", "folder.md: cannot be written"),
         ("argue x.index tea? --md items.jsonl/x", "items.jsonl/x: cannot be written"),
         ("search x.index --topics q.jsonl --rerank --out r.run", "topic 'q 2' is empty"),
-        ("nuggets merge bank.jsonl --format ragtime26-nuggets --out b --run-id "
+        ("nuggets merge bank.jsonl --to ragtime26-nuggets --out b --run-id "
          "a-run-id-that-is-far-too-long", "expected at most 25"),
     ],
 )  # fmt: skip

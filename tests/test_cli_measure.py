@@ -98,13 +98,13 @@ def test_an_option_without_use_for_the_task_is_refused(files, capsys, tmp_path):
         ((answers, *qrels), "--qrels has no effect on answers to relevance"),
         ((ratings, "--plot", "p.svg"), "--plot has no effect on answers to quality"),
         ((answers, "--plot", "p.svg"), "--plot requires --labels"),
-        ((answers, "--at", "0.5"), "--at requires --thresholds or --amount"),
-        ((answers, "--thresholds", "--topics", labels), "--topics requires --amount"),
+        ((answers, "--at", "0.5"), "--at requires --by-threshold or --amount"),
+        ((answers, "--by-threshold", "--topics", labels), "--topics requires --amount"),
         ((answers, "--amount", "--labels", labels), "--labels has no effect with --amount"),
         ((answers, "--amount", "--seed", "1"), "--seed has no effect with --amount"),
-        ((answers, "--amount", "--thresholds"), "--thresholds and --amount exclude each other"),
+        ((answers, "--amount", "--by-threshold"), "--by-threshold and --amount exclude each other"),
         ((answers, "--unjudged", "irrelevant"), "--unjudged requires --qrels"),
-        (("-", "--thresholds", "--qrels", "-"), "only one file can be standard input"),
+        (("-", "--by-threshold", "--qrels", "-"), "only one file can be standard input"),
     ):
         assert said in refused(capsys, *arguments)
     assert not (tmp_path / "p.svg").exists()
@@ -308,10 +308,10 @@ def test_every_task_of_yes_and_no_is_measured(files, tmp_path, capsys):
         assert run(answers, "--labels", labels, "--json") == 0
         measured[task] = json.loads(capsys.readouterr().out)["measures"]
         if task in {"support", "stance", "perspectives"}:
-            line = refused(capsys, answers, "--thresholds", "--labels", labels)
+            line = refused(capsys, answers, "--by-threshold", "--labels", labels)
             assert f"task: found {task!r}, expected relevance" in line
         else:
-            assert run(answers, "--thresholds", "--labels", labels, "--json") == 0
+            assert run(answers, "--by-threshold", "--labels", labels, "--json") == 0
             by_threshold.append(json.loads(capsys.readouterr().out)["thresholds"])
     assert set(measured) == {"support", "relevance", "stance", "perspectives", *YES_NO_TASKS}
     assert list(measured["relevance"]) == RELEVANCE
