@@ -60,9 +60,9 @@ def test_the_page_begins_with_the_words_and_has_every_part() -> None:
     for command in (
         "audit run",
         "audit card",
-        "audit check",
+        "audit card --against",
         "check RESULTS RESULTS",
-        "--labels-needed",
+        "--plan",
     ):
         assert command in page
     assert "Calibration" not in headings(check_html(pnyx.check(items(120, 30))))

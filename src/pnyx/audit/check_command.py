@@ -185,8 +185,10 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
 
     Several results folders are compared on the items that all their judges were asked, as in
     docs/reference/measures/check.md#choosing-a-judge: accuracy, dollars and seconds (of the
-    manifests), and cascades of two judges. The cheapest that loses less accuracy than --margin
-    (0.02) is named.
+    manifests), and cascades of two judges. The cheapest that loses less than --margin is named.
+
+    See also: pnyx audit run (trials of a judge, and its card), pnyx audit card (has it become
+    worse?).
 
     \b
       pnyx check results.csv --verdict verdict --human label --group question
