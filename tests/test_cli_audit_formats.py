@@ -241,7 +241,7 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
         (("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--margin", "0.2"), "--margin is for"),
         (
             ("audit", "formats", "rag.jsonl", "--out", "F"),
-            "formats was removed: use pnyx audit run ITEMS --format",
+            "formats was removed: use pnyx audit run ITEMS --judge-format",
         ),
         (
             ("audit", "pairs", "rag.jsonl", "--out", "p"),

@@ -73,7 +73,7 @@ class _DecisionSpec(Spec, heading="Decision", rare="margin"):
         "mean_absolute_error, the maximum.",
         metavar="MEASURE=VALUE",
     )
-    against: FileName | None = file_opt(None, "Earlier check (--out) to compare with.")
+    against: FileName | None = file_opt(None)
     margin: float | None = opt(None, within="(0, 1)", default_text="0.02, with --against 0.1")
 
     @property

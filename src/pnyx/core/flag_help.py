@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 FLAG_HELP: Final = {
+    "--against": "Earlier result to compare with (JSON).",
     "--baseline": "What the others are compared with.",
     "--by": "Judge whose answers to use, if there are several.",
     "--card": "Card of a judge (.json), of pnyx audit.",
@@ -20,12 +21,16 @@ FLAG_HELP: Final = {
     "--depth": "Number of best documents of each question to judge, rerank or read.",
     "--dimensions": "quality: dimensions of your own (docs/recipes/judging-quality.md).",
     "--examples": "Examples to show to the language model (few-shot).",
+    "--export": "Write all of it here, instead of showing it.",
     "--force": "Replace what is at --out, including edits.",
     "--format": "Format of the input.",
     "--from-store": "Ask nothing; read stored replies again. Others are unscored.",
     "--html": "Write an HTML page, in one file.",
     "--id": "Id of the question.",
     "--index": "Index that holds the documents.",
+    "--judge": "Who answers: packaged, a language model (http://HOST:PORT/v1#MODEL, openai:MODEL, "
+    "local, gguf:PATH), people's labels, earlier results, a student, or FILE.toml; several vote "
+    "(docs/reference/judges.md).",
     "--judge-format": "How the judge is asked.",
     "--labels": "People's labels (JSONL), by id.",
     "--lambda": "mmr: weight of relevance, as opposed to novelty, 0 to 1.",
@@ -46,6 +51,7 @@ FLAG_HELP: Final = {
     "--plot": "Draw a figure.",
     "--prompt": "Prompt of the language model: a packaged one (pnyx prompt) or a file (.toml).",
     "--qrels": "Relevance judgements (qrels).",
+    "--qrels-out": "Also write TREC qrels.",
     "--reason": "Give a reason before the guess.",
     "--retrieve": "Documents to retrieve.",
     "--run": "TREC run: use its first --depth documents.",

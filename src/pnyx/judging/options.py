@@ -25,12 +25,6 @@ JudgeSpecT = TypeVar("JudgeSpecT", bound="JudgeSpec")
 _LLM: Final = ("a language model", lambda spec: spec.asks_models)
 
 
-_NAMES_MODEL: Final = (
-    "Language model: http://HOST:PORT/v1#MODEL, openai:MODEL, local (packaged, tiny) or "
-    "gguf:PATH. Repeatable: one model at several addresses, or several models."
-)
-
-
 class ConnectionSpec(
     Spec,
     heading="Language model",
@@ -91,9 +85,6 @@ class CombiningSpec(
 
     judge: tuple[JudgeName, ...] = file_opt(
         (),
-        "Who answers: packaged, a language model (http://HOST:PORT/v1#MODEL, openai:MODEL, local, "
-        "gguf:PATH), people's labels, earlier results, a student, or FILE.toml; several vote "
-        "(docs/reference/judges.md).",
         metavar="SPEC",
         default_text="$PNYX_LLM, else packaged",
         takes_settings=True,

@@ -57,9 +57,7 @@ class CoverageSpec(
     per_topic: bool = opt(False)
     strict: bool = opt(False)
     min_judged: float = opt(0.8, within="[0, 1]", needs="strict")
-    qrels_out: FileName | None = out_opt(
-        None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
-    )
+    qrels_out: FileName | None = out_opt(None)
 
 
 class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, LeaderboardSpec, CoverageSpec):

@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 class _RankingSpec(PlotSpec, heading="Measures"):
     """What is measured, and on which topics."""
 
-    qrels: FileName | None = file_opt(
-        None, "Judgements; required without --annotations.", metavar="QRELS"
-    )
+    qrels: FileName | None = file_opt(None, metavar="QRELS")
     measures: tuple[Words, ...] = opt(
         (),
         "",
@@ -68,12 +66,7 @@ class _AnnotatedSpec(Spec, heading="Annotations", rare="by"):
     documents_of: Literal["run", "every-run", "annotations"] = opt(
         "run", "Documents on which a run is compared.", needs="annotations"
     )
-    by: Words | None = opt(
-        None,
-        "Judge to measure, if the results have several.",
-        metavar="NAME",
-        needs="annotations",
-    )
+    by: Words | None = opt(None, metavar="NAME", needs="annotations")
 
 
 _OF_QRELS = (
@@ -138,6 +131,9 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) ->
                        empty ranking, 0 as a rule (trec_eval -c)
     --topics-of run    of these, the topics that the run has (trec_eval)
     --topics-of both   of these, the topics that every run has
+
+    With --strict: all topics of the qrels, unjudged is irrelevant, no figures below --min-judged
+    (of the first 10 documents), and in --json a record of all settings.
 
     With --annotations, runs are ranked by Kendall's tau-b between their scores and the annotated
     probabilities of relevance, within each question; then the mean over questions. Each run is

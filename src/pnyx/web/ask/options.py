@@ -56,7 +56,7 @@ class ViewSpec(Spec, heading="Pages", rare="store judgements fresh baseline"):
     baseline: FileName | None = opt(None, metavar="RUN", default_text="the first", needs="qrels")
     export: FileName | None = out_opt(
         None,
-        "Write all pages as files into this folder, instead of serving them.",
+        "",
         metavar="DIR",
         writes="folder",
     )
