@@ -21,8 +21,8 @@ from pnyx.core.rooms import room_commands
 EXAMPLE = re.compile(r"^  Example(, after that of [^:]+)?:\n(.*?)\n\n", re.DOTALL | re.MULTILINE)
 SERVERS = ("serve", "label", "view")
 """Commands that print an address and run until Ctrl-C."""
-WITHOUT = {"files web": "needs the network"}
-"""Command -> why its example shows no output."""
+WITHOUT = {"files web": "the network", "annotate define": "a language model that can define"}
+"""Command -> what its example needs, which is why it shows no output."""
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:

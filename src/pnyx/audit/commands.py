@@ -32,7 +32,7 @@ command.gone = {
     "stress": "use pnyx audit run ITEMS --trial TRIAL",
     "all": "use pnyx audit run ITEMS",
     "check": "use pnyx audit card NOW --against CARD; without NOW, with --again FOLDER",
-    "formats": "use pnyx audit run ITEMS --judge-format FORMAT --judge-format FORMAT, or --judge-format all",
+    "formats": "use pnyx audit run ITEMS --judge-format all, or repeat --judge-format",
     "pairs": "use pnyx audit run ITEMS --trial self --write-pairs PAIRS",
     "agreement": "pnyx check RESULTS --labels LABELS compares a judge with people, and people with "
     "each other (--html, --json)",

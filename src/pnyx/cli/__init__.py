@@ -117,9 +117,8 @@ def app() -> None:
       the case for yes: 10 sentences from 4 documents; on the question 0.80; ...
       the case for no: 4 sentences from 2 documents; on the question 0.67; on ...
 
-    Exit status: 0 done (also if the reader of the output closed the pipe, as | head does), 1 a
-    judge misses a required measure or got worse (check, audit card), 2 bad usage or input, 3
-    finished but something is unscored or undecided, 130 interrupted.
+    Exit status: 0 done, 1 a judge misses a required measure or got worse, 2 bad usage or input, 3
+    something is unscored or undecided, 130 interrupted. More: pnyx COMMAND --help.
     """
 
 

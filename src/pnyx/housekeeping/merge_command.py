@@ -57,12 +57,12 @@ def command(inputs: tuple[str, ...], spec: MergedFilesSpec) -> Outcome:
     \b
     More: pnyx files merge --help-all, docs/recipes/many-machines.md.
     \f
-    Annotations are files of pnyx annotate apply, or verdicts.jsonl of pnyx compare retrievers. All
+    Annotations are files of pnyx annotate label, or verdicts.jsonl of pnyx compare retrievers. All
     shares of the run are needed, each once, with the same items, judge, prompts and settings. Exit
     status 3: some items are unscored.
 
-    Stores are judgement stores (SQLite), or files of pnyx store export (- is standard input). Their
-    replies are added to the store OUT, which is created if missing. If OUT has another reply to the
+    Stores are judgement stores (SQLite), or files of pnyx store --export (- is standard input).
+    Their replies are added to the store OUT, which is created if missing. If OUT has another reply to the
     same request, it keeps its own. An error in any INPUT leaves OUT as it was.
 
     \b
