@@ -62,8 +62,8 @@ def command(inputs: tuple[str, ...], spec: MergedFilesSpec) -> Outcome:
     status 3: some items are unscored.
 
     Stores are judgement stores (SQLite), or files of pnyx store --export (- is standard input).
-    Their replies are added to the store OUT, which is created if missing. If OUT has another reply to the
-    same request, it keeps its own. An error in any INPUT leaves OUT as it was.
+    Their replies are added to the store OUT, which is created if missing. If OUT has another reply
+    to the same request, it keeps its own. An error in any INPUT leaves OUT as it was.
 
     \b
       pnyx files merge 1.jsonl 2.jsonl 3.jsonl --out annotations.parquet
