@@ -132,7 +132,7 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
       $ pnyx index web/passages/0001-q1.jsonl --out q1.index
 
     \b
-    More: pnyx files web --help-all, docs/recipes/crawling.md.
+    More: pnyx files web --help-all, docs/start/tour.md.
     \f
     A search with --results N takes up to N/10 queries. Pages are fetched politely: robots.txt is
     obeyed, each host gets one request at a time with a pause, and --contact identifies you. Pages

@@ -56,12 +56,24 @@ class RepeatSpec(TrustSpec, heading="Repeating"):
 def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     """Reproduce the results of RECORD, and check that they are byte-identical.
 
-    RECORD is a results folder of pnyx judge, judge report or nuggets assign, or a manifest:
-    manifest.json of such a folder, or FILE.manifest.json beside a leaderboard of pnyx measure
-    report --strict. It names the command with all its options, the hashes of its inputs, and its
-    prompts, judges, seeds and versions. Inputs are compared with their hashes before anything is
-    done. No language model is asked: copy the judgement store of the original machine (pnyx store
-    --export), and name it with --store.
+    RECORD is a results folder of pnyx judge, judge report or nuggets assign, or a manifest. No
+    language model is asked: replies are read from --store. Exit status 1: different.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx files repeat results
+      results: the same bytes (1 file)
+
+    \b
+    More: pnyx files repeat --help-all, docs/recipes/reports-campaign.md.
+    \f
+    A manifest is manifest.json of a results folder, or FILE.manifest.json beside a leaderboard of
+    pnyx measure report --strict. It names the command with all its options, the hashes of its
+    inputs, and its prompts, judges, seeds and versions. Inputs are compared with their hashes
+    before anything is done. Copy the judgement store of the original machine (pnyx store --export),
+    and name it with --store. If the results differ, one line says what.
 
     RECORD may come from a stranger, so it chooses only packaged models and files of this machine.
     If it names a language model, a judge of a plugin or an address (an index in a cluster, a data

@@ -43,30 +43,6 @@ _GONE: Final = {
 """Removed subcommands and options -> what to use instead."""
 
 
-_HELP: Final = """Measure RESULTS of pnyx judge against people's labels, or summarise them.
-
-RESULTS name their task. Yes/no answers get F1, accuracy, AUROC and calibration error; ratings get
-correlations and errors; pairs get flips and position bias. Each figure has a 95 % interval from a
-bootstrap over groups (docs/reference/measures.md). A results folder also gets measures.json.
-Unscored answers are left out and counted. Exit status 3: something is unscored.
-
-\b
-Example:
-  pnyx demo --files-only --out ex
-  pnyx judge support ex/items.jsonl --out results
-  pnyx measure results --labels ex/item-labels.jsonl
-
-\b
-  support: packaged, 240 of 240 labelled questions scored
-
-\b
-  measure            value, 95 % interval  answers      mean over groups
-  f1                 0.540 [0.365, 0.705]      240  0.550 [0.375, 0.713]
-  accuracy           0.879 [0.812, 0.925]      240  0.879 [0.812, 0.925]
-  ...
-"""
-
-
 class _MeasureCommand(Command):
     """The command, which lets a subcommand measure the results of some tasks (`MEASURED_BY`)."""
 
@@ -95,7 +71,6 @@ class _MeasureCommand(Command):
     kind=_MeasureCommand,
     words=RoomCommands("measure"),
     gone=_GONE,
-    help=_HELP,
 )
 @click.argument("results")
 def command(results: str, spec: MeasureSpec) -> Outcome:
