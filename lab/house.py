@@ -202,8 +202,8 @@ def faults_of_command_line() -> list[str]:
 
 
 def lines_of_help(name: str, command: click.Command) -> int:
-    """Return the number of lines of a command's help at 80 columns."""
-    context = click.Context(command, info_name=name, terminal_width=80, max_content_width=80)
+    """Return the number of lines of a command's help at 80 columns, of which click leaves two."""
+    context = click.Context(command, info_name=name, terminal_width=78, max_content_width=78)
     return len(command.get_help(context).splitlines())
 
 

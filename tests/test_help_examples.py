@@ -21,6 +21,13 @@ from pnyx.core.rooms import room_commands
 EXAMPLE = re.compile(r"^  Example(, after that of [^:]+)?:\n(.*?)\n\n", re.DOTALL | re.MULTILINE)
 SERVERS = ("serve", "label", "view")
 """Commands that print an address and run until Ctrl-C."""
+SLOW = (
+    *("argue", "audit", "audit card", "audit run", "check", "compare retrievers", "files merge"),
+    *("files repeat", "index", "judge calibrate", "judge report", "label", "label sample"),
+    *("measure", "measure perspectives", "measure report", "nuggets", "nuggets assign"),
+    *("nuggets create", "nuggets merge", "perspectives", "report", "serve", "store", "view"),
+)
+"""Commands whose example runs for seconds: vectors, many judgements, or a server."""
 WITHOUT = {"files web": "the network", "annotate define": "a language model that can define"}
 """Command -> what its example needs, which is why it shows no output."""
 
@@ -140,13 +147,17 @@ def test_what_differs_is_noticed() -> None:
     assert steps("$ x \\\n    y\n1\n$ z") == [("x y", ["1"]), ("z", [])]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.all) if n in SLOW else n for n in COMMANDS]
+)
 def test_the_example_in_help_prints_what_it_shows(
     name: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if name == "store":
+        pytest.importorskip("xllamacpp")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))

@@ -72,7 +72,7 @@ def command(spec: StoreSpec, as_json: bool) -> Outcome | None:
 
     \b
     Example:
-      $ echo '{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}' > a.jsonl
+      $ echo '{"id": "1", "text": "It is hot.", "statement": "Hot."}' > a.jsonl
       $ pnyx judge support a.jsonl --judge local --set max-tokens=20 \\
           --store judgements.sqlite --out results
       $ pnyx store --store judgements.sqlite

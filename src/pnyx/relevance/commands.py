@@ -63,7 +63,7 @@ def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -
     result: it decides what every later step counts as relevant.
 
     \b
-    Example (prints what the model costs):
+    Example:
       $ pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out q.md
 
     \b

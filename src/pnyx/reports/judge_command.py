@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 @verb(
     "report",
+    short_help="Judge reports with citations by the ARGUE tree.",
     resumes=True,
     restricts=True,
     records=True,

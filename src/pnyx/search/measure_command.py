@@ -55,7 +55,7 @@ class _RankingSpec(PlotSpec, heading="Measures"):
     plot: FileName | None = out_opt(None, metavar="FILE.svg")
 
 
-class _AnnotatedSpec(Spec, heading="Annotations", rare="by"):
+class _AnnotatedSpec(Spec, heading="Annotations", rare="by documents_of"):
     """Annotations that runs are compared with, in place of qrels."""
 
     annotations: FileName | None = file_opt(
