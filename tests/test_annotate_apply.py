@@ -544,7 +544,7 @@ def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topic
     for place in (out, tmp_path / "." / "a.jsonl", f"{out}.manifest.json", topics):
         status, _, error = run(capsys, *options, "--qrels-out", place)
         assert (status, out.exists()) == (2, False)
-        assert "--qrels names the same file as" in error
+        assert "--qrels-out names the same file as" in error
 
 
 @pytest.mark.parametrize(

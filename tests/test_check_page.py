@@ -62,7 +62,7 @@ def test_the_page_begins_with_the_words_and_has_every_part() -> None:
         "audit card",
         "audit card --against",
         "check RESULTS RESULTS",
-        "--plan",
+        "--labels-needed",
     ):
         assert command in page
     assert "Calibration" not in headings(check_html(pnyx.check(items(120, 30))))

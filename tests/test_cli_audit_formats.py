@@ -247,7 +247,7 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
         (("audit", "run", "nameless.jsonl", "--out", "F", *ALL, *OTHER), "no ids of"),
         (
             ("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--trial", "order"),
-            "compared in the trials noise and hallucination",
+            "compared in noise and hallucination",
         ),
         (("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--repeats", "2"), "is only for repeat"),
         (("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--task", "quality"), "rag only"),

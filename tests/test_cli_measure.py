@@ -127,20 +127,6 @@ def test_standard_input_has_the_same_figures(files, capsys, monkeypatch):
         assert capsys.readouterr().out == expected
 
 
-def test_help_is_one_screen_and_its_example_is_real(capsys, own_place):
-    assert run("--help") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 50
-    commands = [line.split() for line in lines if line.startswith("    pnyx ")]
-    assert [words[1] for words in commands] == ["demo", "judge", "measure"]
-    for words in commands:
-        capsys.readouterr()
-        assert pnyx(*words[1:]) == 0
-    start = next(n for n, line in enumerate(lines) if line.startswith("    support: "))
-    shown = [line.removeprefix("    ") for line in lines[start : lines.index("    ...")]]
-    assert capsys.readouterr().out.splitlines()[: len(shown)] == shown
-
-
 def test_json_is_the_contract_and_the_same_in_any_order_of_lines(files, tmp_path, capsys):
     answers, labels = files
     assert run(answers, "--labels", labels, "--json") == 0

@@ -53,8 +53,7 @@ def test_what_is_shown_is_what_is_sent(task, prompt, more, number, run):
     shown = json.loads(out)
     with ChatServer(logprobs="words") as server:
         own = () if prompt == TASKS[task].prompts[0] else ("--set", f"prompt={prompt}")
-        settings = ("--set", f"{more[0][2:]}={more[1]}") if more else ()
-        judge = ("judge", task, path, "--out", "out", "--judge", server.spec, *settings, *own)
+        judge = ("judge", task, path, "--out", "out", "--judge", server.spec, *more, *own)
         assert run(*judge)[0] == 0
         (sent,) = [row for row in server.asked() if row["messages"] == shown["messages"]]
     parameters = dict(sent["parameters"])

@@ -138,7 +138,7 @@ def command(
 
     \b
     support     does the text support it?     nugget      does it give the answer?
-    relevance   does it help to answer?       stance      does it argue for a side?
+    relevance   does it help to answer?       stance      does it take this side?
     quality     how good, on 15 dimensions?   preference  which of two is better?
     rag         argument with its evidence?   sides, ranking: --help-all
 

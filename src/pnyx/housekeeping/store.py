@@ -103,7 +103,7 @@ def command(spec: StoreSpec, as_json: bool) -> Outcome | None:
         return _select(spec)
     if spec.delete:
         raise OptionError(
-            "--delete requires at least one of --model, --older-than, --finish, --damaged and "
+            "--delete requires at least one of --of-model, --older-than, --finish, --damaged and "
             "--unreadable"
         )
     from pnyx.judging.store.maintenance import store_stats
@@ -143,7 +143,7 @@ def _export(spec: StoreSpec, out: str, *, as_json: bool) -> Outcome | None:
     """Write replies as JSON Lines; with --json and a file, return a summary."""
     from pnyx.judging.store.maintenance import export_store
 
-    refused = [flag for flag in spec.criteria if flag != "--model"] + ["--delete"] * spec.delete
+    refused = [flag for flag in spec.criteria if flag != "--of-model"] + ["--delete"] * spec.delete
     if refused:
         raise OptionError(f"--export and {refused[0]} exclude each other")
     count = export_store(spec.store, out, model=spec.model)

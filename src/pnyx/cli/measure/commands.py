@@ -101,7 +101,7 @@ def command(results: str, spec: MeasureSpec) -> Outcome:
         raise OptionError("only one file can be standard input")
     spec.check_needs()
     if spec.thresholds and spec.amount:
-        raise OptionError("--thresholds and --amount exclude each other")
+        raise OptionError("--by-threshold and --amount exclude each other")
     source: str | Iterator[Verdict] = results
     if spec.thresholds or spec.amount:
         door = _THRESHOLDS if spec.thresholds else _AMOUNT

@@ -22,11 +22,11 @@ class _RelevanceSpec(Spec, heading="Relevance", rare="at topics"):
     )
     at: tuple[float, ...] = opt(
         (),
-        "Probabilities that the tables of --thresholds and --amount show.",
+        "Probabilities that the tables of --by-threshold and --amount show.",
         metavar="P[,P...]",
         within="(0, 1]",
         each=True,
-        needs=("--thresholds or --amount", lambda spec: spec.thresholds or spec.amount),
+        needs=("--by-threshold or --amount", lambda spec: spec.thresholds or spec.amount),
         default_text="0.1 to 0.9; 0.5, 0.7 and 0.9",
     )
     topics: FileName | None = topics_opt(None, needs="amount")
