@@ -287,7 +287,7 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
             {"id": "r4", "value": "neither"},
         ])  # fmt: skip
         trying = (*self_trial, "pairs.jsonl", "--json")
-        own_taste = (*trying, "--writer", "test", "--control")
+        own_taste = (*trying, "--judge-name", "test", "--control")
         found = json.loads(called(capsys, *own_taste, people, "--out", "S")[1])
         # A second judge that prefers whatever comes first: a tie in both orders.
         with ChatServer(reply=planted.winner("first")) as second:

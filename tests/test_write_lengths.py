@@ -178,7 +178,7 @@ def test_the_writer_sees_titles_and_no_footnote_marks(tmp_path: Path) -> None:
     ]
     documents = write_rows(tmp_path / "docs.jsonl", rows)
     folder = tmp_path / "docs.index"
-    assert run("index", documents, "--out", folder, "--prose-only") == 0
+    assert run("index", documents, "--out", folder, "--words-only") == 0
     requests = write_rows(tmp_path / "r.jsonl", [{"request_id": "zoos", "title": QUESTION}])
     with ChatServer() as server:
         command = ("report", folder, "--requests", requests, "--out", tmp_path / "run.jsonl")
