@@ -117,7 +117,8 @@ class StressSpec(
         for name, trials in taken.items():
             if self.given(name) and not set(trials) & set(chosen):
                 others = ", ".join(chosen)
-                raise OptionError(f"--{name} is only for {', '.join(trials)}, not {others}")
+                flag = self.flag(name)
+                raise OptionError(f"{flag} is only for {', '.join(trials)}, not {others}")
         self.check_needs()
 
     def check_judge(self, spec: TrialJudgeSpec, *refused: JudgeKind) -> None:
