@@ -27,7 +27,7 @@ _ENDINGS = (".html", ".md", ".json")
 class _PageSpec(Spec, heading="Card"):
     """What the card contains, and where to write it."""
 
-    out: FileName | None = out_opt(None)
+    out: FileName | None = out_opt(None, metavar="PAGE")
     labels: tuple[FileName, ...] = file_opt(())
 
 

@@ -34,7 +34,7 @@ class CalibrateSpec(Spec, heading="Calibration"):
     """Options of `pnyx judge calibrate`."""
 
     labels: str = file_opt(..., metavar="LABELS")
-    out: str = out_opt(...)
+    out: str = out_opt(..., metavar="CALIBRATION")
     method: Literal["isotonic", "platt", "temperature"] = opt("isotonic", "Curve to fit.")
     threshold: Literal["half", "f1"] = opt(
         "half",

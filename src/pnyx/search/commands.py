@@ -43,7 +43,7 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
     """Topics to search for, and the run to write."""
 
     topics: str | None = topics_opt(None)
-    out: str | None = out_opt(None)
+    out: str | None = out_opt(None, metavar="RUN")
     k: int | None = opt(
         None,
         "Documents to return per question.",
