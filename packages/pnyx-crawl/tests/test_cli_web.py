@@ -337,9 +337,13 @@ def test_no_page_is_fetched_from_a_host_that_is_not_allowed():
         assert listener.connections == 0
 
 
-def test_the_help_has_an_example_and_explains_each_option():
-    text = web.get_help(click.Context(web, info_name="pnyx files web"))
-    assert "pnyx files web" in text.split("Example", 1)[1]
+def test_the_help_fits_a_screen_has_an_example_and_explains_each_option(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("files", "web", "--help") == 0
+    text = capsys.readouterr().out
+    assert len(text.splitlines()) <= 50
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert "$ pnyx files web" in text.split("Example", 1)[1]
     assert all(option.help for option in web.params if isinstance(option, click.Option))
 
 

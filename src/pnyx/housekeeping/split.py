@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 class PassageSpec(Spec, heading="Passages"):
     """How texts are split."""
 
-    words: int = opt(100, "Maximum words of a passage.", low=1)
+    words: int = opt(100, low=1)
     sentences: bool = opt(
-        False, "Split between sentences; only sentences longer than a passage are split."
+        False,
+        "Split between sentences; only sentences longer than a passage are split.",
+        "--whole-sentences",
+        replaces=("--sentences",),
     )
 
 
@@ -40,7 +43,14 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
 
     \b
     Example:
-      pnyx files split debatewise.json pages/ --words 100 --out passages.jsonl
+      $ pnyx demo --files-only --out ex
+      $ pnyx files split ex/arguments.jsonl --words 50 --out passages.jsonl
+      passages.jsonl: 363 passages of 128 documents
+
+    \b
+    More: pnyx files split --help-all, docs/recipes/passages.md.
+    \f
+    \b
       pnyx files split psgs.tsv.gz -o - | pnyx index - --out my.index
     """
     from pnyx.core.files import atomic_text

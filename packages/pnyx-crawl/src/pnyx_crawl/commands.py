@@ -25,7 +25,7 @@ _SHOWN = 5
 class ResultSpec(WebSearchSpec, heading="Search", rare="search_url"):
     """The search API and the output folder."""
 
-    out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
+    out: str = out_opt(..., metavar="FOLDER", writes="files")
     search: SourceName = file_opt(..., SEARCH_HELP, metavar="API|FILE")
 
 
@@ -52,12 +52,21 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
 
     QUESTIONS is any file of questions, or of perspectives on them (also BERDS's). --search is an
     API, whose key is read from the environment (serper: SERPER_API_KEY), or a file of results
-    (OUT/results.jsonl of an earlier run), which costs nothing. A search with --results N takes up
-    to N/10 queries.
+    (OUT/results.jsonl of an earlier run), which costs nothing.
 
-    Pages are fetched politely: robots.txt is obeyed, each host gets one request at a time with a
-    pause, and --contact identifies you. Pages are fetched only from public addresses, at ports 80
-    and 443, and never through a proxy. PDF files are left out.
+    \b
+    Example:
+      $ pnyx files web questions.jsonl --search serper --results 100 --out web \\
+          --contact me@example.org
+      $ pnyx index web/passages/0001-q1.jsonl --out q1.index
+
+    \b
+    More: pnyx files web --help-all, docs/start/tour.md.
+    \f
+    A search with --results N takes up to N/10 queries. Pages are fetched politely: robots.txt is
+    obeyed, each host gets one request at a time with a pause, and --contact identifies you. Pages
+    are fetched only from public addresses, at ports 80 and 443, and never through a proxy. PDF
+    files are left out.
 
     \b
     OUT/passages/*.jsonl   passages of --words words for pnyx index, a file for
@@ -70,12 +79,6 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     Running the command again resumes, even after a crash, without repeating searches or fetches;
     with other --words it only splits again. Exit status 3: a question was not searched for, or a
     page has no text.
-
-    \b
-    Example:
-      pnyx files web questions.jsonl --search serper --out web \\
-        --results 100 --contact me@example.org
-      pnyx index web/passages/0001-q1.jsonl --out q1.index
     """
     from pnyx_crawl.corpus import build_web_corpus
 
