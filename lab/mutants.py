@@ -6,6 +6,7 @@ take far longer than without the change. The changes are those of cosmic-ray; th
 temporary copy, never in the checkout.
 
     python lab/mutants.py --count 400 --out mutants    # a sample of all rooms
+    python lab/mutants.py --constants --count 200 --out constants    # numbers of named constants
     python lab/mutants.py --again mutants/mutants.jsonl --out after    # those that survived
     python lab/mutants.py --since HEAD~1 --count 40    # the lines that the last commit changed
 
@@ -32,10 +33,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.ast import ast_nodes, get_ast, is_number
 from cosmic_ray.mutating import mutate_code
+from cosmic_ray.operators.operator import Operator
 from cosmic_ray.operators.provider import OperatorProvider
-from line_tests import CODE, ROOT, LineTests, Workplace, copy_checkout, measure_lines, preload
+from line_tests import (
+    CODE,
+    ROOT,
+    LineTests,
+    Workplace,
+    copy_checkout,
+    defined,
+    measure_lines,
+    preload,
+)
 
 CACHE = ROOT / ".cache" / "mutants"
 SELECTION = "not all and not train"  # the tests of `make test`
@@ -46,6 +57,35 @@ ALIVE = ("survived", "not covered")
 NODES = {"ReplaceComparison": "comparison", "ReplaceBinary": "operator"}  # what each changes
 STATES = ("killed", "timed out", *ALIVE)
 LEAST = 3  # minimum number of mutants from each room
+SMALL = 20  # whole numbers up to this one grow by 1 in `--constants`, other numbers by half
+EDGES = tuple(
+    f"ReplaceComparisonOperator_{edge}" for edge in ("Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt")
+)
+
+
+class EnlargeNumber(Operator):  # type: ignore[misc]
+    """Enlarge a number: by 1 if it is whole and small, or 0; otherwise by half."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+        """Yield the place of a number."""
+        if is_number(node):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002 - as cosmic-ray calls it
+        """Return the number with its new value."""
+        value = ast.literal_eval(node.value)
+        whole = isinstance(value, int)
+        if not value or (whole and value <= SMALL):
+            value += 1
+        else:
+            value = value * 3 // 2 if whole else value * 1.5
+        return type(node)(f" {value!r}", node.start_pos)
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        """Return no examples: these are in the tests."""
+        return ()
+
 
 OPERATORS = {name: OperatorProvider()[name] for name in OperatorProvider()}
 OPERATORS = {
@@ -53,6 +93,7 @@ OPERATORS = {
     for name, operator in OPERATORS.items()
     if not operator.arguments() and name != "RemoveDecorator"
 }
+CONSTANT_OPERATORS = {"EnlargeNumber": EnlargeNumber()} | {name: OPERATORS[name] for name in EDGES}
 
 
 @dataclass(frozen=True)
@@ -114,14 +155,16 @@ def unnoticeable(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]
             yield start, (part.end_lineno, column(part.end_lineno, part.end_col_offset))
 
 
-def changes_of(text: str) -> dict[tuple[int, int], list[tuple[str, int]]]:
+def changes_of(
+    text: str, operators: dict[str, Any] = OPERATORS
+) -> dict[tuple[int, int], list[tuple[str, int]]]:
     """Return what can be changed at each position: line and column -> (operator, occurrence)."""
     skipped = list(unnoticeable(text))
     nodes = defaultdict(list)
     for node in ast_nodes(get_ast(text)):
         nodes[node.type if node.type in ("comparison", "operator") else ""].append(node)
     changes = defaultdict(list)
-    for name, operator in OPERATORS.items():
+    for name, operator in operators.items():
         kind = next((kind for word, kind in NODES.items() if word in name), "")
         spans = [span for node in nodes[kind] for span in operator.mutation_positions(node)]
         for occurrence, (start, _) in enumerate(spans):
@@ -132,7 +175,8 @@ def changes_of(text: str) -> dict[tuple[int, int], list[tuple[str, int]]]:
 
 def changed_code(text: str, mutant: Mutant) -> str:
     """Return the text of a file with the change; UsageError if it has no such location."""
-    text_changed = mutate_code(text, OPERATORS[mutant.operator], mutant.occurrence)
+    operator = (OPERATORS | CONSTANT_OPERATORS)[mutant.operator]
+    text_changed = mutate_code(text, operator, mutant.occurrence)
     if text_changed is None:
         raise click.UsageError(f"{mutant.path} has changed since the table was written")
     return str(text_changed)
@@ -215,6 +259,40 @@ def draw_changed(root: Path, lines: dict[str, set[int]], count: int, seed: int) 
                 mutant = Mutant(room_of(path), path, start[0], operator, occurrence)
                 if compiles(text, mutant):
                     mutants.append(mutant)
+    return chance.sample(mutants, min(count, len(mutants)))
+
+
+def constant_lines(text: str) -> dict[int, int]:
+    """Return the lines of the definitions of named constants outside functions: line -> first."""
+    lines: dict[int, int] = {}
+    tree = ast.parse(text)
+    for owner in [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]:
+        for statement in owner.body:
+            names = (
+                defined(statement) if isinstance(statement, ast.Assign | ast.AnnAssign) else set()
+            )
+            if names and all(name.isupper() for name in names):
+                for line in range(statement.lineno, (statement.end_lineno or 0) + 1):
+                    lines[line] = statement.lineno
+    return lines
+
+
+def draw_constants(root: Path, count: int, seed: int) -> list[Mutant]:
+    """Draw larger values of named constants, one of each, and shifted comparisons with them."""
+    chance = random.Random(seed)
+    mutants = []
+    for path in sorted((root / CODE).rglob("*.py")):
+        text, name = path.read_text(encoding="utf-8"), str(path.relative_to(root))
+        rows, firsts = text.split("\n"), constant_lines(text)
+        options = defaultdict(list)
+        for (line, column), changes in sorted(changes_of(text, CONSTANT_OPERATORS).items()):
+            for operator, occurrence in changes:
+                mutant = Mutant(room_of(name), name, line, operator, occurrence)
+                if operator in EDGES and re.search(r"\b_?[A-Z][A-Z0-9_]{2,}\b", rows[line - 1]):
+                    options[line, column].append(mutant)
+                elif operator not in EDGES and line in firsts:
+                    options[firsts[line], 0].append(mutant)
+        mutants += [chance.choice(choices) for choices in options.values()]
     return chance.sample(mutants, min(count, len(mutants)))
 
 
@@ -347,6 +425,9 @@ def write_outcomes(out: Path, outcomes: dict[Mutant, Outcome]) -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Table of an earlier run of the same code: try again what survived or was not covered.",
 )
+@click.option(
+    "--constants", is_flag=True, help="Change only named constants and comparisons with them."
+)
 @click.option("--selection", default=SELECTION, show_default=True, help="Tests, as for pytest -m.")
 @click.option(
     "--test-seconds", default=20.0, show_default=True, help="Most seconds of tests for a mutant."
@@ -361,6 +442,7 @@ def main(
     seed: int,
     since: str | None,
     again: Path | None,
+    constants: bool,
     selection: str,
     test_seconds: float,
     minutes: float | None,
@@ -379,6 +461,8 @@ def main(
             mutants = [mutant for mutant, outcome in outcomes.items() if outcome.state in ALIVE]
         elif since:
             mutants = draw_changed(workplace.copy, lines, count, seed)
+        elif constants:
+            mutants = draw_constants(workplace.copy, count, seed)
         else:
             mutants = draw(workplace.copy, count, seed)
         preload()

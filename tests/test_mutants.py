@@ -140,6 +140,31 @@ def test_only_the_changed_lines_are_mutated(project):
     assert len(states) == 2  # one change of the operator, one of the number
 
 
+@pytest.mark.slow
+def test_only_named_constants_and_comparisons_with_them_are_mutated(project):
+    states, _ = tried(project, "--constants")
+    most, least, short = (
+        LIMITS.split("\n").index(line) + 1
+        for line in ("MOST = 3", "LEAST = 2", "    return len(words) <= MOST")
+    )
+    assert states == {
+        (most, "EnlargeNumber", 0): "killed",
+        (least, "EnlargeNumber", 3): "killed",  # after the numbers of two functions
+        (short, "ReplaceComparisonOperator_LtE_Lt", 0): "killed",
+    }
+
+
+def test_a_constant_grows_by_one_if_it_is_small_and_whole_and_by_half_otherwise():
+    text = "class Sizes:\n    FEW = 20\n    MANY = 21\nSHARE: float = 0.5\nNONE = 0.0\nsize = 7\n"
+    assert mutants.constant_lines(text) == {2: 2, 3: 3, 4: 4, 5: 5}
+    changes = mutants.changes_of(text, mutants.CONSTANT_OPERATORS)
+    rows = {}
+    for (line, _), ((operator, occurrence),) in changes.items():
+        mutant = mutants.Mutant("stats", "limits.py", line, operator, occurrence)
+        rows[line] = mutants.changed_code(text, mutant).split("\n")[line - 1].split()[-1]
+    assert rows == {2: "21", 3: "31", 4: "0.75", 5: "1.0", 6: "8"}
+
+
 def test_annotations_and_options_of_dataclasses_are_not_changed():
     text = (
         "@dataclass(frozen=True)\nclass Span:\n    end: int | None = None\n\n"
