@@ -30,8 +30,15 @@ from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.pool import EndpointPool
 from pnyx.models.chat.prompt_counts import LEAST_WORDS, cuts_prompt
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.http.addresses import Secrets
 from pnyx.models.http.dialect import Dialect
-from pnyx.models.http.responses import RetryPolicy
+from pnyx.models.http.responses import (
+    RefusedRequest,
+    ResponseClassifier,
+    Retryable,
+    RetryPolicy,
+)
+from pnyx.models.http.transport import HttpResponse
 from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -137,6 +144,34 @@ def test_what_a_server_sends_is_understood(name):
 
 
 # --- refusals
+
+
+def outcome_of(status: int) -> str:
+    """Return what is done about a status: stop, ask in another form, ask again, or give up."""
+    classifier = ResponseClassifier("http://127.0.0.1:1/v1", "test", Secrets())
+    try:
+        outcome = classifier.sort(HttpResponse(status, {}, b'{"error": "Sorry"}'), "")
+    except ModelError:
+        return "stop"
+    if isinstance(outcome, Retryable):
+        return f"{outcome.failed.reason.split(':')[0]}{', ease off' * outcome.overloaded}"
+    return "another form" if isinstance(outcome, RefusedRequest) else outcome.reason.split(":")[0]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "outcome"),
+    [
+        ((300, 301, 302, 307, 308, 399, 401, 402), "stop"),
+        ((400, 403, 404, 405, 406, 415, 422, 501), "another form"),
+        ((429,), "rate_limit, ease off"),
+        ((502, 503, 504, 529), "server_error, ease off"),
+        ((408, 409, 425, 500, 505, 530, 599), "server_error"),
+        ((410, 411, 413, 418, 426, 451, 499), "rejected"),
+        ((201, 204, 299), "malformed"),
+    ],
+)
+def test_each_http_status_has_its_outcome(statuses, outcome):
+    assert {outcome_of(status) for status in statuses} == {outcome}
 
 
 def refusing(names: Sequence[str], status: int = 400, words: str = "Bad Request") -> Answer:

@@ -363,6 +363,16 @@ def test_what_becomes_of_bad_answers(page, outcome):
     assert bool(found.body) == (outcome == FETCHED)
 
 
+def test_which_outcomes_may_pass():
+    outcomes = ("robots_unknown", "dns", "unreachable", "connection", "timeout", "redirects", "pdf")
+    passing = [Fetched("http://a.test/", outcome).passing for outcome in outcomes]
+    assert passing == [True] * 5 + [False] * 2
+    statuses = [
+        s for s in range(200, 600) if Fetched("http://a.test/", "http_error", status=s).passing
+    ]
+    assert statuses == [408, 425, 429, 500, 502, 503, 504]
+
+
 @pytest.mark.parametrize("packed", [zlib.compress(article("Tea")), DEFLATED])
 def test_both_kinds_of_deflate_are_understood(packed):
     headers = {"Content-Type": "text/html", "Content-Encoding": "deflate"}

@@ -72,7 +72,16 @@ def test_serper_is_asked_as_it_wants_to_be():
 
 
 @pytest.mark.parametrize(
-    "script", [[500], [429, 503], ["hang up"], [b"<html>"], [b'{"organic": 7}'], [b"[" * 100_000]]
+    "script",
+    [
+        [500],
+        [429, 503],
+        [408, 425],
+        ["hang up"],
+        [b"<html>"],
+        [b'{"organic": 7}'],
+        [b"[" * 100_000],
+    ],
 )
 def test_what_may_pass_is_tried_again(script):
     with SearchServer({"tea": URLS}, script) as server:
@@ -105,6 +114,7 @@ def test_a_query_that_fails_for_good_fails_alone(script, reason, attempts):
         (400, "the account has no credits left"),
         (402, "payment is required"),
         (404, "the address is not that of the API"),
+        (405, "the address is not that of the API"),
         (302, "keys are not sent on"),
     ],
 )
