@@ -97,6 +97,19 @@ def test_two_leaderboards(call):
     assert f"{agree} of 28 pairs have the same conclusion" in out
 
 
+@pytest.mark.parametrize(
+    ("stated", "reported"),
+    [(0.4, False), (0.4005, False), (0.3995, False), (0.4006, True), (0.3994, True)],
+)
+def test_a_stated_mean_may_be_rounded_to_three_digits(call, stated, reported):
+    cells = [Cell(f"run{r}", f"t{t}", "F1", 0.4 + 0.1 * r) for r in range(3) for t in range(2)]
+    with Path("board.txt").open("w") as stream:
+        write_leaderboard(stream, [*cells, Cell("run0", "all", "F1", stated)], "jsonl")
+    code, _, err = call("board.txt", "board.txt", "--draws", "0")
+    assert code == 3  # two topics are too few for tests of significance
+    assert ("stated overall values are not the mean over its topics" in err) is reported
+
+
 def test_the_same_numbers_at_the_same_seed_and_in_every_format(call):
     judge, people = planted(5, 9)
     put("people.txt", {"m": people})

@@ -39,6 +39,23 @@ def test_overlap_is_the_share_of_words_in_one_window_of_three_sentences():
     assert wording("alpha beta gamma delta", read_passage(near)).copy == 0
 
 
+@pytest.mark.parametrize(
+    ("statement", "copy", "conflict"),
+    [
+        ("a b c d e f g h i j", 1.0, 0.0),
+        ("a b c d e f g x y z", 0.25, 0.0),  # 7 of 10 words, of which 6 do not count: 0.1 of 0.4
+        ("a b c d e f x y z w", 0.0, 0.0),
+        ("a b c", 0.75, 0.0),  # a whole statement counts fully from 4 words
+        ("a b c d", 1.0, 0.0),
+        ("a b c d e f g h i not", 0.75, 0.75),  # 9 of 10 words: 0.3 of 0.4
+        ("a b c d e f g h i 7", 0.75, 0.75),
+    ],
+)
+def test_a_copy_is_the_share_in_order_above_60_percent(statement, copy, conflict):
+    compared = wording(statement, read_passage("A b c d e f g h i j."))
+    assert (compared.copy, compared.conflict) == pytest.approx((copy, conflict))
+
+
 def test_an_answer_overlaps_together_with_its_question():
     text = "Ridership rose by a third."
     (alone,) = judged(text, "by a third")

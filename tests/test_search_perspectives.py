@@ -360,6 +360,22 @@ def test_documents_without_conclusions_stand_for_their_sentence_on_the_question(
     assert "unscored: timeout: 3 attempts" in found.problems[1]
 
 
+def test_conclusions_are_on_the_question_from_a_cosine_of_0_4_and_the_same_from_0_7(tmp_path):
+    conclusions = {
+        "cruel": "Zoos are cruel to animals.",  # cosine to the question: 0.693
+        "prisons": "Zoos are prisons for animals.",  # 0.659, and 0.710 to "cruel"
+        "rare": "Zoos protect rare species.",  # 0.605, and 0.692 to "cruel"
+        "coal": "Coal should be phased out.",  # 0.414
+        "elephants": "Elephants live short lives in captivity.",  # 0.396
+    }
+    premises = (Premise("Zoos should be phased out."),)
+    records = [Argument(name, text, premises) for name, text in conclusions.items()]
+    index = index_of(tmp_path, *records)
+    perspectives = perspectives_of(ZOOS, IndexPerspectives(index, judge=Sure())).perspectives
+    groups = {frozenset(p.extra["documents"]) for p in perspectives}
+    assert groups == {frozenset({"cruel", "prisons"}), frozenset({"rare"}), frozenset({"coal"})}
+
+
 def test_an_index_without_anything_on_the_question_says_so(tmp_path):
     index = index_of(tmp_path, Document("d", "Bananas are phased in."), Document("e", "?! 👍"))
     for text in ("Should zoos be phased out?", "Is xylophone qwertz?"):
