@@ -29,6 +29,7 @@ from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.record_codec import from_row, to_row
 from pnyx.search.open_engine import open_index, verify_index
 from pnyx.search.split_documents import DocumentRanking
+from pnyx.web.ask import document_parts
 from pnyx.web.ask.application import build_asking
 from pnyx.web.ask.document_parts import _window
 
@@ -401,6 +402,15 @@ def test_the_page_of_a_whole_document_has_its_passages(client):
     page = client.get("/doc", params={"id": "notes.txt"}).text
     assert "Nothing was decided" in page
     assert client.get("/doc", params={"id": "chat.txt#4"}).status_code == 404
+
+
+def test_the_page_of_a_long_document_shows_its_first_passages(client, monkeypatch):
+    # 18, 3 and 8 characters: the first two fit on a page of 21 characters.
+    monkeypatch.setattr(document_parts, "MOST_CHARACTERS", 21)
+    page = client.get("/doc", params={"id": "chat.txt"}).text
+    assert "Passages 1 to 2 of 3 are shown." in page
+    page = client.get("/doc", params={"id": "chat.txt#3"}).text
+    assert "Passages 2 to 3 of 3 are shown." in page
 
 
 def test_a_page_shows_what_is_around_the_passage():

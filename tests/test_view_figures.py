@@ -177,6 +177,7 @@ def test_calibration_is_that_of_the_file(place, catalogue):
     for name, row in zip(("ece", "brier"), found, strict=False):
         for key, end in (("value", ""), ("low", " low"), ("high", " high")):
             assert float(row[f"value{end}"]) == document_["measures"][name][key]
+    assert shown(catalogue, "calibration/measured").values["lead"] == "packaged, task support."
     calibrated = loaded(place, "calibration.json")
     before = kept(catalogue, "calibration/calibration", "gain.csv")[0]
     assert float(before["before"]) == calibrated["about"]["figures"]["before"]["ece"]["value"]

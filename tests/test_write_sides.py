@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.cases.argument import _likely
+from pnyx.cases.page.notes import label_notes
 from pnyx.cases.passage_sides import BY_PASSAGE, side_chance
 from pnyx.cases.plan import Plan
 from pnyx.cases.side_choice import expected_about, settled_by_label
@@ -277,6 +278,22 @@ def test_a_label_on_another_topic_says_that_a_passage_is_off(
     assert settled_by_label(matches) == [True, passed_over]
     placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known, matches))
     assert [one.passed_over for one in placed] == [False, passed_over]
+
+
+def test_the_page_names_topics_whose_labels_nearly_count() -> None:
+    """Five lines at most, from a probability of 0.3; passages on others are counted."""
+    used = TopicMatch("Compulsory voting", 1.0, 0.0, "words", used=True)
+    near = [TopicMatch(f"Near {n}", 0.25, 0.05, "meaning", used=False) for n in range(5)]
+    other = TopicMatch("Other", 0.25, 0.04, "meaning", used=False)
+    first, *lines, last = label_notes([(used, 3), *((match, 1) for match in near), (other, 2)])
+    assert first.startswith("Labels on “Compulsory voting” (3 passages) count: ")
+    uncertain = " do not count: it is too uncertain whether the topic asks the same (same 0.25, "
+    uncertain += "opposite 0.05); --topic names it."
+    assert lines == [f"Labels on “Near {n}” (one passage){uncertain}" for n in range(4)]
+    # The fifth near topic would be the sixth line: its passage is counted with the other two.
+    assert last == "3 passages have labels on other topics, which do not count."
+    (last,) = label_notes([(replace(other, same=0.1), 1)])
+    assert last == "One passage has a label on another topic, which does not count."
 
 
 @pytest.mark.parametrize(("why", "probability"), [("meaning", 0.95), ("words", None)])
