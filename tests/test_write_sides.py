@@ -21,9 +21,12 @@ from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit
 from pnyx.judging.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking
+from pnyx.search.engine import Hit
+from pnyx.search.hits import RetrievedDocument
 from pnyx.search.polarity import read_claim, same_words
 from pnyx.search.sides import CORPUS_LABEL, match_labels
 from pnyx.search.topics import TopicMatch, TopicMatcher
+from pnyx.web.ask.views import _label
 
 BY = Provenance("written")
 QUESTION = Question("q", "Should voting be compulsory?")
@@ -294,6 +297,17 @@ def test_the_page_names_topics_whose_labels_nearly_count() -> None:
     assert last == "3 passages have labels on other topics, which do not count."
     (last,) = label_notes([(replace(other, same=0.1), 1)])
     assert last == "One passage has a label on another topic, which does not count."
+
+
+@pytest.mark.parametrize(
+    ("same", "words"),
+    [(0.15, "perhaps this question (p = 0.20)"), (0.14, "another question (p = 0.19)")],
+)
+def test_a_result_says_whether_its_label_may_be_about_the_question(same: float, words: str) -> None:
+    argument = Argument("a", "Cars harm.", stance="pro", topic="Ban cars")
+    match = TopicMatch("Ban cars", same, 0.05, "meaning", used=False)
+    retrieved = RetrievedDocument(Hit("a", 1, 1.0), argument, match)
+    assert _label(retrieved, None) == f"labelled pro on “Ban cars”, {words}"
 
 
 @pytest.mark.parametrize(("why", "probability"), [("meaning", 0.95), ("words", None)])
