@@ -295,7 +295,7 @@ def test_the_page_names_topics_whose_labels_nearly_count() -> None:
     assert lines == [f"Labels on “Near {n}” (one passage){uncertain}" for n in range(4)]
     # The fifth near topic would be the sixth line: its passage is counted with the other two.
     assert last == "3 passages have labels on other topics, which do not count."
-    (last,) = label_notes([(replace(other, same=0.1), 1)])
+    (last,) = label_notes([(other, 1)])
     assert last == "One passage has a label on another topic, which does not count."
 
 
