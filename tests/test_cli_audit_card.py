@@ -17,7 +17,7 @@ import planted_judges as planted
 from chat_server import ChatServer
 from command import rows_of, write_rows
 from command import run as pnyx
-from pnyx.audit.card import cost_of, make_card
+from pnyx.audit.card import cost_of
 from pnyx.core.errors import InputError
 from pnyx.judging import measure_raters
 from pnyx.stats.base import Bootstrap
@@ -143,43 +143,6 @@ def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
         "not shown better than chance",
     ):
         assert said in page
-
-
-@pytest.mark.parametrize(
-    ("wrong", "confidence", "unscored", "advice"),
-    [
-        # 100 yes and 100 no in all, a share of 0.4975 of the pairs equal by chance, so 0.5025 not:
-        # alpha is 1 - 0.16 / 0.5025 = 0.682 with 16 disagreements, and 0.642 with 18.
-        # The confidence is the share of right answers: probabilities are not to blame.
-        (16, 0.84, 0, []),
-        (18, 0.82, 0, ["Do not replace people's verdicts with its verdicts"]),
-        # The answers are all right, so the error of each probability is its distance from 1 or 0.
-        (0, 0.91, 0, []),
-        (0, 0.89, 0, ["Do not read its probabilities as chances: recalibrate them"]),
-        (0, 0.99, 5, []),
-        (0, 0.99, 6, ["Do not rely on an answer to every item"]),
-    ],
-)
-def test_each_advice_begins_at_its_bound(wrong, confidence, unscored, advice):
-    # Even numbers are yes. The first ones are answered wrongly, half of them yes and half no.
-    items = [
-        {"id": f"i{n}", "text": "The city has parks.", "statement": f"It has {n} parks."}
-        for n in range(100)
-    ]
-
-    def reply(prompt: str) -> str:
-        number = int(re.search(r"It has (\d+) parks", prompt)[1])
-        if number >= 100 - unscored:
-            return "I cannot say."
-        return planted.verdict((number % 2 == 0) != (number < wrong), confidence)
-
-    with ChatServer(reply=reply) as server:
-        path = write_rows("items.jsonl", items)
-        status = pnyx("judge", "support", path, "--out", "R", "--judge", server.spec)
-    assert status == (3 if unscored else 0)
-    labels = write_rows("labels.jsonl", [{"id": f"i{n}", "value": n % 2 == 0} for n in range(100)])
-    card = make_card(["R"], [labels], bootstrap=NO_DRAWS)
-    assert [entry["advice"] for entry in card["not_for"]] == advice
 
 
 def test_a_card_escapes_hostile_names(tmp_path):

@@ -28,7 +28,7 @@ from pnyx.cases.passage_sides import (
 )
 from pnyx.cases.plan import Plan
 from pnyx.core.records import SIDES, Document, Question
-from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.answers import Judged, Unscored
 from pnyx.judging.base import ask_async
 from pnyx.judging.stances import ask_stance
 from pnyx.models.http.flow import run_blocking
@@ -124,21 +124,6 @@ def test_the_stance_is_the_share_of_what_argues_any_side() -> None:
     assert [getattr(a, "value", None) for a in answers] == (
         [True, False, False, False, None, None, True, False]
     )
-
-
-@pytest.mark.parametrize(("pro", "value"), [(0.6, True), (0.59, False)])
-def test_a_models_side_is_clear_from_60_percent_of_what_argues_any_side(
-    pro: float, value: bool
-) -> None:
-    judge: Any = type("Named", (), {"name": "p", "card": "c"})()
-    chances = SideChances(pro, 1.0 - pro, Provenance("m"), "m says both")
-    stances = PassageStances(judge, QUESTION, {"a": chances})
-    (answer,) = run_blocking(
-        lambda: ask_async(stances, [ask_stance("", QUESTION.text, "a", "pro")])
-    )
-    assert isinstance(answer, Judged)
-    assert (answer.value, answer.probability) == (value, pro)
-    assert answer.provenance.details["threshold"] == 0.6
 
 
 TEXTS = {
