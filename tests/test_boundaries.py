@@ -12,7 +12,7 @@ import pytest
 import pnyx
 from chat_server import ChatServer
 from pnyx.audit.card import _by_results, alpha_of
-from pnyx.audit.trials.falling_scores import _judged
+from pnyx.audit.trials.falling_scores import _judged, sum_joint
 from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
 from pnyx.cli.measure.tables import few_warning
 from pnyx.core.errors import InputError, OptionError, PnyxError
@@ -70,6 +70,33 @@ def test_a_score_must_fall_by_all_that_is_required(fall, low, high, strictly, ou
     none, measured = Measured(None, 0, 40), Measured(fall, 40, 40, low, high)
     curve = Decline((0.0, 1.0), (none, none), none, (none,), measured, strictly, 2)
     assert _judged(curve, "share", LEAST)[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("noise", "lies", "outcome"), [(0.3, 0.4, "passed"), (0.3, 0.0, "failed"), (0.0, 0.4, "failed")]
+)
+def test_noise_alone_and_lies_alone_decide_a_joint_trial(noise, lies, outcome):
+    falls = {(("0", "0"), ("0.5", "0")): noise, (("0", "0"), ("0", "2")): lies}
+    none = Measured(None, 0, 40)
+
+    def decline(cells, levels, _):
+        fall = falls.get((cells[0], cells[-1]), 0.2)  # of both together
+        measured = Measured(fall, 40, 40, fall - 0.1, fall + 0.1)
+        return Decline(tuple(levels), (none, none), none, (none,), measured, fall > 0, 2)
+
+    uses = {(level, count): () for level in ("0", "0.5") for count in ("0", "2")}
+    posed = SimpleNamespace(uses=uses, items=[SimpleNamespace(task="support")])
+    stress = SimpleNamespace(tolerance=0.1)
+    sheet = SimpleNamespace(posed=posed, stress=stress, decline=decline, dimensions=())
+    summary = sum_joint(sheet)
+    assert summary["outcome"] == outcome
+    falls = [summary["measures"][name].value for name in ("fall_noise", "fall_hallucination")]
+    assert falls == [noise, lies]
+
+
+def test_ten_documents_are_found_by_default():
+    rows = [{"id": f"d{n}", "text": f"Zoos keep {n} pandas."} for n in range(11)]
+    assert len(pnyx.open(rows, features=()).search("zoos")) == 10
 
 
 @pytest.mark.parametrize(

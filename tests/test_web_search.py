@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import time
 from pathlib import Path
 
 import anyio
@@ -290,3 +291,16 @@ def test_an_archive_is_one_processs_own_and_nothing_else(tmp_path):
         other.execute("CREATE TABLE x (y)")
     with pytest.raises(InputError, match="is not an archive of pnyx files web"):
         Archive(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "known"), [(0, True), (86_399, True), (86_401, False), (-60, False)]
+)
+def test_a_robots_txt_is_kept_for_a_day(tmp_path, monkeypatch, seconds, known):
+    with Archive(tmp_path / "a") as archive:
+        read = time.time()
+        archive.keep_robots("https://a.test", "read", "User-agent: *")
+        # It was written a moment after `read`, so that it is a moment younger than `seconds`.
+        monkeypatch.setattr(time, "time", lambda: read + seconds + 0.5)
+        expected = ("read", "User-agent: *") if known else None
+        assert archive.robots("https://a.test") == expected

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.cases.argument import _likely
+from pnyx.cases.argument import _best, _likely
 from pnyx.cases.page.notes import label_notes
 from pnyx.cases.passage_sides import BY_PASSAGE, side_chance
 from pnyx.cases.plan import Plan
@@ -297,6 +297,12 @@ def test_the_page_names_topics_whose_labels_nearly_count() -> None:
     assert last == "3 passages have labels on other topics, which do not count."
     (last,) = label_notes([(other, 1)])
     assert last == "One passage has a label on another topic, which does not count."
+
+
+def test_an_unknown_quality_counts_as_one_half_in_the_order() -> None:
+    placed = _placed(dict.fromkeys("abc", 1.0), [0.9, 0.9, 0.9])
+    best = _best(placed, "pro", {"a": 0.49, "c": 0.51}, Plan())
+    assert [passage.document.id for passage in best] == ["c", "b", "a"]
 
 
 @pytest.mark.parametrize(
