@@ -27,6 +27,7 @@ from pnyx.judging.answers import Provenance
 from pnyx.judging.judge_names import introduced
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.requests import Asking
+from pnyx.judging.measures.documents import join_documents
 from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.passages import find_evidence
@@ -92,6 +93,18 @@ def test_noise_alone_and_lies_alone_decide_a_joint_trial(noise, lies, outcome):
     assert summary["outcome"] == outcome
     falls = [summary["measures"][name].value for name in ("fall_noise", "fall_hallucination")]
     assert falls == [noise, lies]
+
+
+def test_a_document_is_relevant_from_half_of_a_scale():
+    """Of 1 to 5, the half is 3: (3 - 1) / 4."""
+    answer = {
+        "id": "a", "task": "rag", "dimension": "context_relevance", "judge": "j", "value": 3,
+        "unscored": None, "scale": [1, 5], "doc_ids": ["x", "y", "z"],
+        "notes": {"documents": [3, 2.99, None]},
+    }  # fmt: skip
+    joined = join_documents([answer], lambda _: True)
+    verdicts = [(pair.verdict.id, pair.verdict.value) for pair in joined.pairs]
+    assert verdicts == [("a/x", True), ("a/y", False), ("a/z", None)]
 
 
 def test_ten_documents_are_found_by_default():

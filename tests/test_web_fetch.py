@@ -174,6 +174,14 @@ def test_what_a_robots_txt_means_that_is_not_there(robots, outcome):
     assert ("/page" in site.paths) == (outcome == FETCHED)
 
 
+def test_a_site_that_wants_more_than_a_minute_between_requests_is_left_out():
+    robots = (200, {}, b"User-agent: *\nCrawl-delay: 60.5")
+    with Site({"/robots.txt": robots, "/a": article("Tea")}) as site:
+        page = fetch(f"{site.url}/a")
+    assert (page.outcome, page.detail) == ("robots", "wants 60.5 s between two requests")
+    assert site.paths == ["/robots.txt"]
+
+
 def test_a_robots_txt_that_does_not_come_forbids_everything():
     with Site({"/robots.txt": SiteHandler.trickle, "/page": article("Tea")}) as site:
         page = fetch(f"{site.url}/page", limits=FetchLimits(seconds=0.3))
