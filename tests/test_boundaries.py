@@ -14,6 +14,7 @@ from chat_server import ChatServer
 from pnyx.audit.card import _by_results, alpha_of
 from pnyx.audit.trials.falling_scores import _judged, sum_joint
 from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
+from pnyx.cases.report_plan import WritingPlan
 from pnyx.cli.measure.tables import few_warning
 from pnyx.core.errors import InputError, OptionError, PnyxError
 from pnyx.core.records import Question, question_id
@@ -21,6 +22,7 @@ from pnyx.core.spec import opt, opts_of
 from pnyx.crawl.addresses import parse_target
 from pnyx.crawl.corpus import _prefix
 from pnyx.crawl.fetch_result import NotFetchedError
+from pnyx.formats import ReportRequest
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
 from pnyx.judging.answers import Provenance
@@ -29,6 +31,7 @@ from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.requests import Asking
 from pnyx.judging.measures.documents import join_documents
 from pnyx.judging.measures.ppi import prediction_powered
+from pnyx.judging.measures.raters import measure_raters
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.passages import find_evidence
 from pnyx.judging.questions import AGAIN, Support
@@ -38,8 +41,10 @@ from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
 from pnyx.models.http.addresses import is_address
 from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, parse_perspective_measure
+from pnyx.relevance.definitions import _shortened
 from pnyx.reports.tree.opened_sentence import citation_steps
 from pnyx.reports.tree.plan import Weights
+from pnyx.reports.writing.candidates import queries_of
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.opensearch.documents import StoredDocuments
@@ -105,6 +110,35 @@ def test_a_document_is_relevant_from_half_of_a_scale():
     joined = join_documents([answer], lambda _: True)
     verdicts = [(pair.verdict.id, pair.verdict.value) for pair in joined.pairs]
     assert verdicts == [("a/x", True), ("a/y", False), ("a/z", None)]
+
+
+@pytest.mark.parametrize(("parts", "searches"), [(21, 23), (22, 24), (23, 24)])
+def test_a_request_is_searched_for_by_24_queries_at_most(parts, searches):
+    """One for the request as a whole, one for its title and one for each part."""
+    problem = " ".join(f"What do the {n} zoos of town {n} cost?" for n in range(10, 10 + parts))
+    request = ReportRequest("r", "What do zoos cost?", problem=problem)
+    assert len(queries_of(request, WritingPlan())) == searches
+
+
+@pytest.mark.parametrize(("words", "whole"), [(200, True), (201, False)])
+def test_an_example_of_a_definition_has_at_most_200_words(words, whole):
+    text = " ".join(["word"] * words)
+    assert (_shortened(text) == text) is whole
+
+
+def test_two_raters_are_compared_from_two_common_items():
+    rows = [{"id": "a", "value": 1, "annotator": name} for name in ("ann", "bob")]
+    rows += [
+        {"id": "b", "value": 2, "annotator": "ann"},
+        {"id": "c", "value": 2, "annotator": "bob"},
+    ]
+    assert raters_accuracy(rows) is None
+    assert raters_accuracy([*rows, {"id": "b", "value": 3, "annotator": "bob"}]) == 0.5
+
+
+def raters_accuracy(rows):
+    (compared,) = measure_raters(None, [rows], bootstrap=Bootstrap(0)).compared
+    return compared.mean["accuracy"].value
 
 
 def test_ten_documents_are_found_by_default():

@@ -29,7 +29,7 @@ def judged(text: str, *nuggets: str, question: str = "") -> list[Any]:
 
 
 def test_overlap_is_the_share_of_words_in_one_window_of_three_sentences():
-    far = "Alpha came. Nothing else. Nothing more. Still nothing. Then beta came."
+    far = "Alpha came. Nothing else. Nothing more. Then beta came."
     assert wording("alpha beta", read_passage(far)).overlap == 0.5
     near = "Alpha came. Nothing else. Then beta came."
     assert wording("alpha beta", read_passage(near)).overlap == 1
