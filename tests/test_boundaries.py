@@ -34,8 +34,9 @@ from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.raters import measure_raters
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.passages import find_evidence
-from pnyx.judging.questions import AGAIN, Support
+from pnyx.judging.questions import AGAIN, Rating, Support
 from pnyx.judging.runs.shards import Shard
+from pnyx.judging.shots import RatedExample, RatedPool
 from pnyx.judging.statements import statements_of
 from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
@@ -124,6 +125,14 @@ def test_a_request_is_searched_for_by_24_queries_at_most(parts, searches):
 def test_an_example_of_a_definition_has_at_most_200_words(words, whole):
     text = " ".join(["word"] * words)
     assert (_shortened(text) == text) is whole
+
+
+@pytest.mark.parametrize(("words", "whole"), [(300, True), (301, False)])
+def test_a_rated_example_has_at_most_300_words(words, whole):
+    text = " ".join(["word"] * words)
+    pool = RatedPool([RatedExample("e", text, (("clarity", 0.5),))], 1)
+    (shot,) = pool.shown(Rating("q", "Another text.", ("clarity",), (1, 3))).shots
+    assert (shot.text == text) is whole
 
 
 def test_two_raters_are_compared_from_two_common_items():
