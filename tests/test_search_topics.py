@@ -267,6 +267,14 @@ def test_topics_are_counted_those_that_count_first():
     ]
 
 
+def test_each_direction_is_read_both_ways(monkeypatch):
+    """Topic and question, and the reverse: one column for each side."""
+    monkeypatch.setattr(topics, "_differences", lambda supports: [1.0, 0.5, 2.0, 0.25])
+    rows = topics.way_features("Should zoos be banned?", ["Are zoos cruel?"])
+    assert rows[0, 4:].tolist() == [1.5, 2.25]
+    assert abs(rows[0, :4]).sum() <= 1
+
+
 def test_a_missing_verdict_tells_no_direction(monkeypatch):
     class Judge:
         def judge(self, asked):
