@@ -199,6 +199,10 @@ def test_people_correct_a_leaderboard(call):
         assert row["low"] < people[number].mean() < row["high"]
         assert (row["scored"], row["asked"]) == (12, 30)
     assert len(few["differences"]) == 3
+    put("other.txt", {"m": judge + 1})
+    options = ("--people", "people.txt", "--json", "--draws", "0")
+    both = json.loads(call("judge.txt", "other.txt", *options)[1])["corrected"]
+    assert [board["runs"][0]["corrected"]["scored"] for board in both] == [12, 12]
     code, out, _ = call("judge.txt", "--people", "people.txt", "--baseline", "run1", "--draws", "0")
     assert code == 0
     assert "judge.txt corrected by people.txt: m" in out

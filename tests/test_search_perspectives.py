@@ -393,6 +393,8 @@ def test_the_topic_clusters_add_conclusions_that_share_no_word_with_the_question
         Argument("same", "Zoos should be phased out, for they are cruel.", (), "pro"),
         Argument("other", "Keeping wild animals in cages harms them.", (), "pro"),
         Argument("third", "Bananas are a healthy fruit.", (), "pro"),
+        Argument("lions", "Children love to see lions.", (), "pro"),  # its cosine is 0.311
+        Argument("bags", "Plastic bags should be banned.", (), "pro"),  # 0.294
     ]
     index = index_of(tmp_path, *records)
     plain = perspectives_of(ZOOS, IndexPerspectives(index)).perspectives
@@ -401,14 +403,14 @@ def test_the_topic_clusters_add_conclusions_that_share_no_word_with_the_question
     centroids = np.tile(np.stack([near, far]), (1, spaces)) / np.float32(np.sqrt(spaces))
     labels = [{"label": name, "terms": [], "documents": 1} for name in ("harm", "fruit")]
     arrays = {
-        "cluster": np.array([0, 0, 1], dtype=np.uint32),
+        "cluster": np.array([0, 0, 1, 0, 0], dtype=np.uint32),
         "centroids": centroids,
         "labels": np.frombuffer(json.dumps(labels).encode(), dtype=np.uint8),
     }
     space = {1: "conclusion", 2: "dual"}[spaces]
-    for embedder, expected in (("another", ["same"]), ("minilm-int8", ["same", "other"])):
+    for embedder, expected in (("another", ["same"]), ("minilm-int8", ["same", "other", "lions"])):
         meta = {"embedder": embedder, "space": space}
-        put_feature(index.path, "clusters", arrays, documents=3, meta=meta)
+        put_feature(index.path, "clusters", arrays, documents=5, meta=meta)
         found = perspectives_of(ZOOS, IndexPerspectives(Index.open(index.path))).perspectives
         assert sorted(p.extra["documents"][0] for p in found) == sorted(expected)
 

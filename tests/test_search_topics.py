@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -265,6 +266,19 @@ def test_topics_are_counted_those_that_count_first():
         (LEGAL, 2, True),
         (OTHERS[0], 1, False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("reads", "way", "used"),
+    [(True, 0.93, True), (True, 0.929, False), (False, 0.95, True), (False, 0.949, False)],
+)
+def test_a_topics_labels_count_from_a_certain_direction(monkeypatch, reads, way, used):
+    matter = topics._weights().matter
+    monkeypatch.setattr(
+        topics, "_logistic", lambda rows, w: np.full(len(rows), 1.0 if w is matter else way)
+    )
+    match = TopicMatcher(reads=reads).match("Should zoos be banned?", ["Are zoos cruel?"])
+    assert match["Are zoos cruel?"].used == used
 
 
 def test_each_direction_is_read_both_ways(monkeypatch):
