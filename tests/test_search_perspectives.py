@@ -36,7 +36,7 @@ from pnyx.search.perspectives import (
     query_for,
     search_perspectives,
 )
-from pnyx.search.perspectives_index import IndexPerspectives
+from pnyx.search.perspectives_index import IndexPerspectives, _Candidate, _grouped, _states
 
 ZOOS = Question("zoos", "Should zoos be phased out?")
 
@@ -374,6 +374,33 @@ def test_conclusions_are_on_the_question_from_a_cosine_of_0_4_and_the_same_from_
     perspectives = perspectives_of(ZOOS, IndexPerspectives(index, judge=Sure())).perspectives
     groups = {frozenset(p.extra["documents"]) for p in perspectives}
     assert groups == {frozenset({"cruel", "prisons"}), frozenset({"rare"}), frozenset({"coal"})}
+
+
+@pytest.mark.parametrize(("cosine", "order"), [(0.6, ["a", "c", "b"]), (0.3, ["a", "b", "c"])])
+def test_conclusions_are_ordered_by_closeness_and_novelty_alike(cosine, order):
+    # After a, b is worth 0.5 x 0.9 - 0.5 x its cosine to a: 0.15 or 0.3; c is worth 0.5 x 0.5.
+    vectors = {"a": [1, 0, 0], "b": [cosine, (1 - cosine**2) ** 0.5, 0], "c": [0, 0, 1]}
+    nearness = {"a": 1.0, "b": 0.9, "c": 0.5}
+    candidates = [
+        _Candidate(Document(n, n), n, "sentence", np.array(v, dtype=np.float32), nearness[n])
+        for n, v in vectors.items()
+    ]
+    assert [candidate.text for candidate in _grouped(candidates)] == order
+
+
+@pytest.mark.parametrize(("before", "count"), [(11, 1), (12, 0)])
+def test_twelve_sentences_of_a_document_are_read(tmp_path, before, count):
+    text = "We ate an ice cream in the sun. " * before + "Zoos should be phased out."
+    index = index_of(tmp_path, Document("d", text))
+    perspectives = perspectives_of(ZOOS, IndexPerspectives(index, judge=Sure())).perspectives
+    assert len(perspectives) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "states"), [("Ban all zoos.", True), ("Ban zoos.", False), ("Why ban zoos?", False)]
+)
+def test_a_statement_has_three_words(text, states):
+    assert _states(text) is states
 
 
 def test_an_index_without_anything_on_the_question_says_so(tmp_path):
