@@ -268,6 +268,13 @@ def test_topics_are_counted_those_that_count_first():
     ]
 
 
+def test_four_words_on_each_side_are_compared():
+    claim = "Trains buses trams bikes cars rather than planes ships ferries rockets balloons"
+    before, after = read_claim(claim).order
+    assert before == {"buse", "tram", "bike", "car"}
+    assert after == {"plane", "ship", "ferri", "rocket"}
+
+
 @pytest.mark.parametrize(
     ("reads", "way", "used"),
     [(True, 0.93, True), (True, 0.929, False), (False, 0.95, True), (False, 0.949, False)],
