@@ -125,6 +125,22 @@ def test_a_stated_conclusion_of_more_than_1000_characters_is_not_quoted(
     assert (claim in _heads(stated)) is quoted
 
 
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Perhaps even when in they failed at the end.", "leaning"),
+        ("Perhaps even when in most they failed at the end.", ""),
+    ],
+)
+def test_a_pronoun_refers_back_within_the_first_five_words(sentence: str, expected: str) -> None:
+    assert flaw(sentence) == expected
+
+
+@pytest.mark.parametrize(("before", "quoted"), [(59, [REASON]), (60, [])])
+def test_sixty_sentences_of_a_document_are_read(before: int, quoted: list[str]) -> None:
+    assert _heads(Document("page", "Who pays for all of it? " * before + REASON)) == quoted
+
+
 def test_the_least_probability_is_the_one_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MIN_REASON == 0.6
     chance = float(reason_probabilities([PLAIN], load_encoder().encode([PLAIN]))[0])
