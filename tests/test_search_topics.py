@@ -308,6 +308,19 @@ def test_a_missing_verdict_tells_no_direction(monkeypatch):
     assert topics._differences(asked) == [0.0, pytest.approx(2 * math.log(9))]
 
 
+@pytest.mark.parametrize(
+    ("probability", "difference"),
+    [(0.92, 2 * math.log(0.92 / 0.08)), (0.93, 5.0), (0.999, 5.0), (0.001, -5.0)],
+)
+def test_a_direction_counts_up_to_5_log_odds(monkeypatch, probability, difference):
+    by = Provenance("written")
+    answers = [Judged(True, by, probability), Judged(False, by, 1 - probability)]
+    judge = type("Judge", (), {"judge": lambda *_: answers})
+    monkeypatch.setattr("pnyx.judging.students.judge.load_perspective_student", judge)
+    asked = [Support("", "a", str(n)) for n in range(2)]
+    assert topics._differences(asked) == [pytest.approx(difference)]
+
+
 def test_topics_are_offered_where_none_is_the_questions():
     likely = [("no", 0.01), ("a", 0.1), ("b", 0.3), ("c", 0.05), ("d", 0.03), ("x" * 1001, 0.2)]
     matches = [TopicMatch(topic, p, 0.0, "meaning", used=False) for topic, p in likely]
