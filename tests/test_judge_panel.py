@@ -13,7 +13,6 @@ from pnyx.core.errors import InputError, ModelError
 from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.base import Judge, ask
 from pnyx.judging.combining.panel import Panel, Repeats
-from pnyx.judging.combining.votes import self_agreement
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.lookup import HumanLabels
@@ -239,4 +238,3 @@ def test_repeats_of_a_language_model(tmp_path):
         assert answer.notes["votes"] == [True, False, True]
         assert answer.provenance.judge == "test x3"
         assert "asked 3 times" in judge.card
-    assert self_agreement(answers) == (pytest.approx(2 / 3), 2, 2)

@@ -10,7 +10,7 @@ from .calibration.recalibration import (
 )
 from .calibration.selective import ConfidenceRegions, choose_thresholds
 from .combining.panel import Cascade, Panel, Repeats, cascade_from
-from .combining.votes import combine, self_agreement
+from .combining.votes import combine
 from .encoder import EncoderJudge
 from .llm.judge import LlmJudge
 from .llm.requests import Asking
@@ -110,7 +110,6 @@ __all__ = [
     "read_items",
     "read_student",
     "reliability",
-    "self_agreement",
     "sentence_precision",
     "summarise_answers",
     "truth_of_labels",

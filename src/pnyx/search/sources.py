@@ -20,7 +20,7 @@ from pnyx.formats.recognition import find_format
 from pnyx.formats.text.passages import WHOLE_WORDS, count_words
 
 UNKNOWN = -1
-"""Number of the source of documents passed by a program, or of an index by an older Pnyx."""
+"""Number of the source of documents passed by a program."""
 
 
 @dataclass(frozen=True, slots=True)
