@@ -29,7 +29,7 @@ def answers(tmp_path_factory):
         ("judge", {"task": "support", "items": [ITEM]}),
         ("judge", {"task": "sides", "items": [{"id": "1", "text": "Tea.", "question": "Tea?"}]}),
         ("search", {"question": " "}),
-        ("search", {"question": "tea", "k": 1000}),
+        ("search", {"question": "tea", "k": 21}),
         ("judge", {"task": "support", "items": [{"id": "1"}]}),
     ]
     return mcp_session(example_index(), asked, tmp_path_factory.mktemp("mcp") / "store")

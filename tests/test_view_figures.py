@@ -110,6 +110,11 @@ def test_a_profile_has_the_means_of_the_answers_by_family(place, catalogue):
         assert float(row["mean"]) == pytest.approx(np.mean(scored))
         assert (int(row["texts"]), int(row["texts asked"])) == (len(scored), len(own))
         assert float(row["mean low"]) <= float(row["mean"]) <= float(row["mean high"])
+    unscored = sum(row["value"] is None for row in rows)
+    assert unscored == 15
+    address = address_of("quality/quality")
+    page = rendered(show(catalogue, address), address, site_of([str(place)]), Links())
+    assert "15 unscored ratings are excluded from the means." in page
 
 
 def test_a_side_stands_over_all_texts(place, catalogue):
