@@ -349,6 +349,28 @@ def test_the_words_of_an_error_are_found(body, words):
 # --- models that load
 
 
+@pytest.mark.parametrize(
+    ("waited", "asked", "pause"),
+    [
+        (0.0, None, 0.5),
+        (2.0, None, 0.5),
+        (10.0, None, 2.0),  # a fifth of the time so far
+        (60.0, None, 10.0),
+        (10.0, 7.0, 7.0),  # as the server asks
+        (10.0, 70.0, 10.0),
+        (297.0, None, 3.0),  # what is left of 300 s
+    ],
+)
+def test_the_pause_while_a_model_is_loaded(monkeypatch, waited, asked, pause):
+    endpoint = ChatEndpoint("http://127.0.0.1:1/v1", "test", retry=RetryPolicy(loading=300.0))
+    outcome = Retryable(CallFailed("server_error: loading"), "loading", asked)
+    clock = [1000.0]
+    monkeypatch.setattr("pnyx.models.http.endpoint.time.monotonic", lambda: clock[0])
+    endpoint.wait_for_model(outcome)
+    clock[0] += waited
+    assert endpoint.wait_for_model(outcome) == pytest.approx(pause)
+
+
 def loading_until(count: int) -> Answer:
     error = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
     return lambda _, number: (503, error) if number <= count else (200, completion())
