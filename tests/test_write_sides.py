@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pnyx.cases.argument import _best, _likely
 from pnyx.cases.page.notes import label_notes
-from pnyx.cases.passage_sides import BY_PASSAGE, side_chance
+from pnyx.cases.passage_sides import BY_MODEL, BY_PASSAGE, side_chance
 from pnyx.cases.plan import Plan
 from pnyx.cases.side_choice import expected_about, settled_by_label
 from pnyx.cases.side_choice import place as place_async
@@ -361,6 +361,15 @@ def test_a_judges_no_keeps_a_passage_from_being_argued_with(
     plan = Plan(certainty=0.4)
     (placed,) = run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))
     assert placed.sided.sides == sides
+
+
+def test_a_side_judged_by_a_model_is_as_likely_as_its_likeliest_passage_to_six_digits() -> None:
+    by = Provenance("m", method=BY_MODEL)
+    known: list[Answer] = [Judged(True, by, p) for p in (0.6234567, 0.5)]
+    documents: list[Evidence] = [Document("a", "a"), Document("b", "b")]
+    judge: Any = Weighing(dict.fromkeys("ab", 1.0))
+    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known))
+    assert _likely(placed, "pro") == 0.623457
 
 
 def test_what_nobody_states_becomes_no_probability() -> None:
