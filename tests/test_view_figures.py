@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from command import rows_of, write_rows
 from inspect_fixture import HOSTILE, make_results, run
 from page_fixture import PHONE, Watched, chromium
+from pnyx.audit.pages.trials import _answer
 from pnyx.core.errors import InputError
 from pnyx.display.profile import profile_order, profile_plot
 from pnyx.display.svg import document, drawn_text, inline
@@ -190,6 +191,25 @@ def test_calibration_is_that_of_the_file(place, catalogue):
     assert [int(row["kept"]) for row in sure] == [
         calibrated["sure"][name]["kept"] for name in ("no", "yes")
     ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer"),
+    [
+        ([], ("", None, "not asked")),
+        ([{"value": True, "probability": 0.9, "unscored": None}], ("yes", 0.9, "")),
+        ([{"value": None, "unscored": "refusal: no"}], ("", None, "refusal: no")),
+        (
+            [
+                {"dimension": "clarity", "value": 2.5, "unscored": None},
+                {"dimension": "cogency", "value": None, "unscored": "refusal: no"},
+            ],
+            ("clarity 2.5", None, ""),
+        ),
+    ],
+)
+def test_an_answer_of_a_trial_is_in_words_or_says_why_it_is_missing(rows, answer):
+    assert _answer(rows) == answer
 
 
 def test_trials_are_those_of_their_summaries(place, catalogue):
