@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import make_dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import pnyx
 from chat_server import ChatServer
 from pnyx.audit.card import _by_results, alpha_of
+from pnyx.audit.trials.contradictions import _far_from
 from pnyx.audit.trials.falling_scores import _judged, sum_joint
 from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
 from pnyx.cases.report_plan import WritingPlan
@@ -148,6 +150,27 @@ def test_two_raters_are_compared_from_two_common_items():
 def raters_accuracy(rows):
     (compared,) = measure_raters(None, [rows], bootstrap=Bootstrap(0)).compared
     return compared.mean["accuracy"].value
+
+
+@pytest.mark.parametrize(
+    ("number", "after", "lowest", "highest"),
+    [
+        (20, "% of them", 50, 65),  # 30 to 45 more
+        (49, " per cent", 79, 94),
+        (50, "%", 5, 20),  # or less, so that it stays a percentage
+        (100, " percent", 55, 70),
+        (101, "%", 3 * 101 + 1, 9 * 101 + 3),
+        (20, " parks", 3 * 20 + 1, 9 * 20 + 3),
+        (1999, "", 1960, 1988),  # a year stays one
+        (999, "", 3 * 999 + 1, 9 * 999 + 3),
+    ],
+)
+def test_a_number_is_contradicted_by_one_of_its_kind_that_is_far_off(
+    number, after, lowest, highest
+):
+    others = {_far_from(number, after, random.Random(seed)) for seed in range(200)}
+    assert lowest <= min(others)
+    assert max(others) <= highest
 
 
 def test_ten_documents_are_found_by_default():

@@ -394,6 +394,15 @@ def test_passages_of_the_same_document_are_not_listed_as_near(folder, tmp_path):
     assert "id=Minutes+2024-03-12.md" not in near
 
 
+def test_the_page_of_a_document_lists_the_six_most_similar_ones(tmp_path):
+    records = [Document(f"d{n}", f"Rent control is discussed {n} times.") for n in range(9)]
+    build_index(records, tmp_path / "i", features=("vectors",))
+    with service_of(tmp_path / "i") as service:
+        client = TestClient(build_asking(service, warm=False), base_url="http://127.0.0.1")
+        page = client.get("/doc", params={"id": "d0"}).text
+    assert page.partition("Most similar documents")[2].count('href="/doc/d') == 6
+
+
 def test_the_page_of_a_whole_document_has_its_passages(client):
     page = client.get("/doc", params={"id": "chat.txt"}).text
     assert page.count("Ann:</p>") == 2
