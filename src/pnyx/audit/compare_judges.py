@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 class ChoosingSpec(Spec, heading="Several results", rare="baseline minimize prices card"):
     """How the judges of several results are compared."""
 
-    baseline: Words | None = opt(
-        None, "Judge to compare the others with.", metavar="NAME", default_text="the most accurate"
-    )
+    baseline: Words | None = opt(None, metavar="NAME", default_text="the most accurate")
     minimize: Literal["dollars", "seconds"] = opt("dollars", "Cost to minimize.")
     prices: FileName | None = file_opt(
         None, "Prices of models (TOML); they override the packaged ones."
     )
-    card: tuple[FileName, ...] = file_opt(
-        (), "Card of a judge (pnyx audit card, .json), for its trials. Repeatable."
-    )
+    card: tuple[FileName, ...] = file_opt(())
 
 
 def compare_results(
