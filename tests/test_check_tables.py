@@ -88,6 +88,14 @@ def test_a_narrow_sheet_begins_with_its_header(tmp_path):
     assert len(read_check_items(str(packed)).items) == 12
 
 
+@pytest.mark.parametrize(("probability", "percent"), [(1, False), (1.01, True), (2, True)])
+def test_probabilities_of_more_than_1_are_percentages(tmp_path, probability, percent):
+    rows = [[n, word(v), word(la), probability] for n, (v, la) in enumerate(pairs())]
+    table = write_csv(tmp_path / "t.csv", "id,verdict,label,probability", rows)
+    items = read_check_items(table, probability="probability")
+    assert any("read as percentages" in note for note in items.notes) is percent
+
+
 def test_rows_of_one_id_are_one_group(tmp_path, capsys):
     rows = [[f"x{n // 3}", word(v), word(la)] for n, (v, la) in enumerate(pairs())]
     table = write_csv(tmp_path / "t.csv", "id,verdict,label", rows)
