@@ -334,6 +334,10 @@ class LineTests:
             return set()
         function = part.function
         if function is not None and line >= function.body[0].lineno:
+            if isinstance(function, ast.AsyncFunctionDef):
+                # Before Python 3.12, lines run after an exception was thrown into a coroutine,
+                # such as a cancelled wait that it survived, are not traced.
+                return self._at(path, body_lines(function))
             return self._at(path, [line]) or self._at(path, header(part.statement))
         tests = set() if function is None else self._at(path, body_lines(function))
         names = defined(part.statement) if depth else set()

@@ -6,6 +6,7 @@ take far longer than without the change. The changes are those of cosmic-ray; th
 temporary copy, never in the checkout.
 
     python lab/mutants.py --count 400 --out mutants    # a sample of all rooms
+    python lab/mutants.py --constants --count 200 --out constants    # numbers of named constants
     python lab/mutants.py --again mutants/mutants.jsonl --out after    # those that survived
     python lab/mutants.py --since HEAD~1 --count 40    # the lines that the last commit changed
 
@@ -15,26 +16,25 @@ measure only the test files that changed since, as long as the code is the same.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
-import random
-import re
-import subprocess
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import Any
 
 import click
-from cosmic_ray.ast import ast_nodes, get_ast
-from cosmic_ray.mutating import mutate_code
-from cosmic_ray.operators.provider import OperatorProvider
+from code_changes import (
+    Mutant,
+    changed_code,
+    changed_lines,
+    draw,
+    draw_changed,
+    draw_constants,
+)
 from line_tests import CODE, ROOT, LineTests, Workplace, copy_checkout, measure_lines, preload
 
 CACHE = ROOT / ".cache" / "mutants"
@@ -43,27 +43,7 @@ BATCHES = (1.0, 6.0)  # seconds of tests, in all, after which a mutant gets anot
 SLACK = 5  # a mutant times out after this many times the seconds of its tests
 START_SECONDS = 60  # for the start of a process and fixtures, on a busy machine
 ALIVE = ("survived", "not covered")
-NODES = {"ReplaceComparison": "comparison", "ReplaceBinary": "operator"}  # what each changes
 STATES = ("killed", "timed out", *ALIVE)
-LEAST = 3  # minimum number of mutants from each room
-
-OPERATORS = {name: OperatorProvider()[name] for name in OperatorProvider()}
-OPERATORS = {
-    name: operator()
-    for name, operator in OPERATORS.items()
-    if not operator.arguments() and name != "RemoveDecorator"
-}
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change: the `occurrence`-th location in the file where the operator applies."""
-
-    room: str
-    path: str
-    line: int
-    operator: str
-    occurrence: int
 
 
 @dataclass
@@ -78,144 +58,6 @@ class Outcome:
     """Whether tests were left out, because all together would take longer than the limit."""
     diff: str = ""
     """The change, where no test noticed it."""
-
-
-# -- changes ---------------------------------------------------------------------------------------
-
-
-def room_of(path: str) -> str:
-    """Return the room of a file; files directly below `pnyx` are the room `top`."""
-    parts = Path(path).relative_to(CODE).parts
-    return parts[0] if len(parts) > 1 else "top"
-
-
-def unnoticeable(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Yield (line, column) of the start and the end of code whose changes no test can notice.
-
-    These are annotations, blocks for type checkers, and the options of dataclasses.
-    """
-    lines = text.split("\n")
-
-    def column(line: int, offset: int) -> int:
-        return len(lines[line - 1].encode()[:offset].decode())
-
-    for node in ast.walk(ast.parse(text)):
-        skipped: list[Any] = []
-        if isinstance(node, ast.arg | ast.AnnAssign):
-            skipped = [node.annotation]
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            skipped = [node.returns]
-        elif isinstance(node, ast.ClassDef):
-            skipped = [mark for mark in node.decorator_list if "dataclass" in ast.unparse(mark)]
-        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            skipped = [node]
-        for part in filter(None, skipped):
-            start = part.lineno, column(part.lineno, part.col_offset)
-            yield start, (part.end_lineno, column(part.end_lineno, part.end_col_offset))
-
-
-def changes_of(text: str) -> dict[tuple[int, int], list[tuple[str, int]]]:
-    """Return what can be changed at each position: line and column -> (operator, occurrence)."""
-    skipped = list(unnoticeable(text))
-    nodes = defaultdict(list)
-    for node in ast_nodes(get_ast(text)):
-        nodes[node.type if node.type in ("comparison", "operator") else ""].append(node)
-    changes = defaultdict(list)
-    for name, operator in OPERATORS.items():
-        kind = next((kind for word, kind in NODES.items() if word in name), "")
-        spans = [span for node in nodes[kind] for span in operator.mutation_positions(node)]
-        for occurrence, (start, _) in enumerate(spans):
-            if not any(first <= start < last for first, last in skipped):
-                changes[start].append((name, occurrence))
-    return changes
-
-
-def changed_code(text: str, mutant: Mutant) -> str:
-    """Return the text of a file with the change; UsageError if it has no such location."""
-    text_changed = mutate_code(text, OPERATORS[mutant.operator], mutant.occurrence)
-    if text_changed is None:
-        raise click.UsageError(f"{mutant.path} has changed since the table was written")
-    return str(text_changed)
-
-
-def compiles(text: str, mutant: Mutant) -> bool:
-    """Whether the changed code is Python: some operators take `*` in a signature for a product."""
-    try:
-        ast.parse(changed_code(text, mutant))
-    except SyntaxError:
-        return False
-    return True
-
-
-def shares(lines: dict[str, int], count: int) -> dict[str, int]:
-    """Return how many mutants to draw from each room: by its lines, and `LEAST` at least."""
-    total = sum(lines.values())
-    return {room: max(LEAST, round(count * size / total)) for room, size in lines.items()}
-
-
-def draw(root: Path, count: int, seed: int) -> list[Mutant]:
-    """Draw mutants from all rooms, in random order, so that any first part is a sample, too."""
-    chance = random.Random(seed)
-    texts = {
-        str(path.relative_to(root)): path.read_text(encoding="utf-8")
-        for path in sorted((root / CODE).rglob("*.py"))
-    }
-    rooms: dict[str, list[str]] = defaultdict(list)
-    for path in texts:
-        rooms[room_of(path)].append(path)
-    lines = {room: sum(texts[path].count("\n") for path in rooms[room]) for room in rooms}
-    changes: dict[str, dict[tuple[int, int], list[tuple[str, int]]]] = {}
-    mutants: dict[Mutant, None] = {}
-    for room, wanted in shares(lines, count).items():
-        weights = [texts[path].count("\n") for path in rooms[room]]
-        room_mutants: dict[Mutant, None] = {}
-        for _ in range(100 * wanted):  # more than enough, unless the room has few changes
-            if len(room_mutants) == wanted:
-                break
-            (path,) = chance.choices(rooms[room], weights)
-            if path not in changes:
-                changes[path] = changes_of(texts[path])
-            if changes[path]:
-                start = chance.choice(sorted(changes[path]))
-                operator, occurrence = chance.choice(changes[path][start])
-                mutant = Mutant(room, path, start[0], operator, occurrence)
-                if compiles(texts[path], mutant):
-                    room_mutants[mutant] = None
-        mutants |= room_mutants
-    return chance.sample(list(mutants), len(mutants))
-
-
-def changed_lines(commit: str) -> dict[str, set[int]]:
-    """Return the lines of each file of the code that were added or changed since a commit."""
-    command = ["git", "diff", "--unified=0", "--no-color", commit, "--", CODE]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        raise click.UsageError(f"--since {commit}: {done.stderr.strip().splitlines()[0]}")
-    lines: dict[str, set[int]] = defaultdict(set)
-    path = ""
-    for row in done.stdout.splitlines():
-        if row.startswith("+++ "):
-            path = row.removeprefix("+++ b/")
-        elif match := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", row):
-            first, size = int(match[1]), int(match[2] or 1)
-            lines[path] |= set(range(first, first + size))
-    return {path: rows for path, rows in lines.items() if path.endswith(".py") and rows}
-
-
-def draw_changed(root: Path, lines: dict[str, set[int]], count: int, seed: int) -> list[Mutant]:
-    """Draw mutants of the changed lines, one at most at each position."""
-    chance = random.Random(seed)
-    mutants = []
-    for path, rows in sorted(lines.items()):
-        text = (root / path).read_text(encoding="utf-8")
-        changes = changes_of(text)
-        for start in sorted(changes):
-            if start[0] in rows:
-                operator, occurrence = chance.choice(changes[start])
-                mutant = Mutant(room_of(path), path, start[0], operator, occurrence)
-                if compiles(text, mutant):
-                    mutants.append(mutant)
-    return chance.sample(mutants, min(count, len(mutants)))
 
 
 # -- trying ----------------------------------------------------------------------------------------
@@ -347,6 +189,9 @@ def write_outcomes(out: Path, outcomes: dict[Mutant, Outcome]) -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Table of an earlier run of the same code: try again what survived or was not covered.",
 )
+@click.option(
+    "--constants", is_flag=True, help="Change only named constants and comparisons with them."
+)
 @click.option("--selection", default=SELECTION, show_default=True, help="Tests, as for pytest -m.")
 @click.option(
     "--test-seconds", default=20.0, show_default=True, help="Most seconds of tests for a mutant."
@@ -361,6 +206,7 @@ def main(
     seed: int,
     since: str | None,
     again: Path | None,
+    constants: bool,
     selection: str,
     test_seconds: float,
     minutes: float | None,
@@ -379,6 +225,8 @@ def main(
             mutants = [mutant for mutant, outcome in outcomes.items() if outcome.state in ALIVE]
         elif since:
             mutants = draw_changed(workplace.copy, lines, count, seed)
+        elif constants:
+            mutants = draw_constants(workplace.copy, count, seed)
         else:
             mutants = draw(workplace.copy, count, seed)
         preload()

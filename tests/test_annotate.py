@@ -96,6 +96,18 @@ def test_relevant_passages_are_shown_to_the_model(capsys, questions, tmp_path):
         assert said in error
 
 
+def test_five_relevant_passages_are_shown_at_most(capsys, questions, tmp_path):
+    rows = [{"question_id": "q1", "document": f"Passage number {n}."} for n in range(6)]
+    examples = tmp_path / "examples.jsonl"
+    examples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with ChatServer() as server:
+        options = ("--llm", server.spec, "--examples", examples, "--out", tmp_path / "out.md")
+        assert run(capsys, "define", questions, *options)[0] == 0
+        prompts = [asked["messages"][-1]["content"] for asked in server.asked()]
+    (tea,) = (prompt for prompt in prompts if "tea healthy" in prompt)
+    assert re.findall(r"Passage number (\d)", tea) == ["0", "1", "2", "3", "4"]
+
+
 def test_a_model_without_a_usable_definition_is_exit_status_3(capsys, questions, tmp_path):
     with ChatServer(default="refusal") as server:
         options = ("--llm", server.spec, "--out", tmp_path / "out.md")

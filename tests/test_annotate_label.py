@@ -392,6 +392,7 @@ def test_what_needs_a_model_says_so(capsys):
         (("--no-reason",), "--no-reason requires a language model (--judge)"),
         (("--judge", people, "--hide-definition"), "--hide-definition cannot be used with labels"),
         (("--form", "listwise"), "--form requires a language model (--judge)"),
+        (("--judge", people, "--form", "listwise"), "cannot be used with --form listwise"),
     ):
         status, _, error = run(capsys, path, "--out", "out", *options)
         assert (status, said in " ".join(error.split())) == (2, True), error

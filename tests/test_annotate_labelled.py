@@ -11,8 +11,25 @@ from hypothesis import strategies as st
 from pnyx.core.errors import InputError
 from pnyx.formats.items import ITEM_FORMATS
 from pnyx.relevance import LabelledPair, read_labelled
+from pnyx.relevance.distillation import example_of
 
 ROW = {"id": "1", "question": "Is tea healthy?", "document": "Tea calms.", "value": True}
+
+
+@pytest.mark.parametrize(
+    ("probability", "partial", "value", "target"),
+    [
+        (0.25, True, True, 0.25),
+        (None, True, True, 0.75),
+        (None, False, True, 1.0),
+        (None, False, False, 0.0),
+    ],
+)
+def test_a_student_learns_the_probability_or_else_0_75_if_it_is_partly_relevant(
+    probability, partial, value, target
+):
+    pair = LabelledPair("1", "Q?", "D.", value=value, probability=probability, partial=partial)
+    assert example_of(pair).target == target
 
 
 @pytest.fixture

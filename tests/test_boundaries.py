@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import make_dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -12,30 +13,38 @@ import pytest
 import pnyx
 from chat_server import ChatServer
 from pnyx.audit.card import _by_results, alpha_of
-from pnyx.audit.trials.falling_scores import _judged
+from pnyx.audit.trials.contradictions import _far_from
+from pnyx.audit.trials.falling_scores import _judged, sum_joint
 from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
+from pnyx.cases.report_plan import WritingPlan
 from pnyx.cli.measure.tables import few_warning
 from pnyx.core.errors import InputError, OptionError, PnyxError
 from pnyx.core.records import Question, question_id
 from pnyx.core.spec import opt, opts_of
+from pnyx.formats import ReportRequest
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
 from pnyx.judging.answers import Provenance
 from pnyx.judging.judge_names import introduced
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.requests import Asking
+from pnyx.judging.measures.documents import join_documents
 from pnyx.judging.measures.ppi import prediction_powered
+from pnyx.judging.measures.raters import measure_raters
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.passages import find_evidence
-from pnyx.judging.questions import AGAIN, Support
+from pnyx.judging.questions import AGAIN, Rating, Support
 from pnyx.judging.runs.shards import Shard
+from pnyx.judging.shots import RatedExample, RatedPool
 from pnyx.judging.statements import statements_of
 from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
 from pnyx.models.http.addresses import is_address
 from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, parse_perspective_measure
+from pnyx.relevance.definitions import _shortened
 from pnyx.reports.tree.opened_sentence import citation_steps
 from pnyx.reports.tree.plan import Weights
+from pnyx.reports.writing.candidates import queries_of
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.opensearch.documents import StoredDocuments
@@ -67,6 +76,103 @@ def test_a_score_must_fall_by_all_that_is_required(fall, low, high, strictly, ou
     none, measured = Measured(None, 0, 40), Measured(fall, 40, 40, low, high)
     curve = Decline((0.0, 1.0), (none, none), none, (none,), measured, strictly, 2)
     assert _judged(curve, "share", LEAST)[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("noise", "lies", "outcome"), [(0.3, 0.4, "passed"), (0.3, 0.0, "failed"), (0.0, 0.4, "failed")]
+)
+def test_noise_alone_and_lies_alone_decide_a_joint_trial(noise, lies, outcome):
+    falls = {(("0", "0"), ("0.5", "0")): noise, (("0", "0"), ("0", "2")): lies}
+    none = Measured(None, 0, 40)
+
+    def decline(cells, levels, _):
+        fall = falls.get((cells[0], cells[-1]), 0.2)  # of both together
+        measured = Measured(fall, 40, 40, fall - 0.1, fall + 0.1)
+        return Decline(tuple(levels), (none, none), none, (none,), measured, fall > 0, 2)
+
+    uses = {(level, count): () for level in ("0", "0.5") for count in ("0", "2")}
+    posed = SimpleNamespace(uses=uses, items=[SimpleNamespace(task="support")])
+    stress = SimpleNamespace(tolerance=0.1)
+    sheet = SimpleNamespace(posed=posed, stress=stress, decline=decline, dimensions=())
+    summary = sum_joint(sheet)
+    assert summary["outcome"] == outcome
+    falls = [summary["measures"][name].value for name in ("fall_noise", "fall_hallucination")]
+    assert falls == [noise, lies]
+
+
+def test_a_document_is_relevant_from_half_of_a_scale():
+    """Of 1 to 5, the half is 3: (3 - 1) / 4."""
+    answer = {
+        "id": "a", "task": "rag", "dimension": "context_relevance", "judge": "j", "value": 3,
+        "unscored": None, "scale": [1, 5], "doc_ids": ["x", "y", "z"],
+        "notes": {"documents": [3, 2.99, None]},
+    }  # fmt: skip
+    joined = join_documents([answer], lambda _: True)
+    verdicts = [(pair.verdict.id, pair.verdict.value) for pair in joined.pairs]
+    assert verdicts == [("a/x", True), ("a/y", False), ("a/z", None)]
+
+
+@pytest.mark.parametrize(("parts", "searches"), [(21, 23), (22, 24), (23, 24)])
+def test_a_request_is_searched_for_by_24_queries_at_most(parts, searches):
+    """One for the request as a whole, one for its title and one for each part."""
+    problem = " ".join(f"What do the {n} zoos of town {n} cost?" for n in range(10, 10 + parts))
+    request = ReportRequest("r", "What do zoos cost?", problem=problem)
+    assert len(queries_of(request, WritingPlan())) == searches
+
+
+@pytest.mark.parametrize(("words", "whole"), [(200, True), (201, False)])
+def test_an_example_of_a_definition_has_at_most_200_words(words, whole):
+    text = " ".join(["word"] * words)
+    assert (_shortened(text) == text) is whole
+
+
+@pytest.mark.parametrize(("words", "whole"), [(300, True), (301, False)])
+def test_a_rated_example_has_at_most_300_words(words, whole):
+    text = " ".join(["word"] * words)
+    pool = RatedPool([RatedExample("e", text, (("clarity", 0.5),))], 1)
+    (shot,) = pool.shown(Rating("q", "Another text.", ("clarity",), (1, 3))).shots
+    assert (shot.text == text) is whole
+
+
+def test_two_raters_are_compared_from_two_common_items():
+    rows = [{"id": "a", "value": 1, "annotator": name} for name in ("ann", "bob")]
+    rows += [
+        {"id": "b", "value": 2, "annotator": "ann"},
+        {"id": "c", "value": 2, "annotator": "bob"},
+    ]
+    assert raters_accuracy(rows) is None
+    assert raters_accuracy([*rows, {"id": "b", "value": 3, "annotator": "bob"}]) == 0.5
+
+
+def raters_accuracy(rows):
+    (compared,) = measure_raters(None, [rows], bootstrap=Bootstrap(0)).compared
+    return compared.mean["accuracy"].value
+
+
+@pytest.mark.parametrize(
+    ("number", "after", "lowest", "highest"),
+    [
+        (20, "% of them", 50, 65),  # 30 to 45 more
+        (49, " per cent", 79, 94),
+        (50, "%", 5, 20),  # or less, so that it stays a percentage
+        (100, " percent", 55, 70),
+        (101, "%", 3 * 101 + 1, 9 * 101 + 3),
+        (20, " parks", 3 * 20 + 1, 9 * 20 + 3),
+        (1999, "", 1960, 1988),  # a year stays one
+        (999, "", 3 * 999 + 1, 9 * 999 + 3),
+    ],
+)
+def test_a_number_is_contradicted_by_one_of_its_kind_that_is_far_off(
+    number, after, lowest, highest
+):
+    others = {_far_from(number, after, random.Random(seed)) for seed in range(200)}
+    assert lowest <= min(others)
+    assert max(others) <= highest
+
+
+def test_ten_documents_are_found_by_default():
+    rows = [{"id": f"d{n}", "text": f"Zoos keep {n} pandas."} for n in range(11)]
+    assert len(pnyx.open(rows, features=()).search("zoos")) == 10
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import zipfile
 from pathlib import Path
@@ -80,8 +81,19 @@ def test_a_narrow_sheet_begins_with_its_header(tmp_path):
     book = openpyxl.Workbook()
     for row in [["verdict", "label"], *[[word(v), word(la)] for v, la in pairs()]]:
         book.active.append(row)
-    book.save(tmp_path / "t.xlsx")
-    assert len(read_check_items(str(tmp_path / "t.xlsx")).items) == 12
+    path, packed = tmp_path / "t.xlsx", tmp_path / "t.xlsx.gz"
+    book.save(path)
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert len(read_check_items(str(path)).items) == 12
+    assert len(read_check_items(str(packed)).items) == 12
+
+
+@pytest.mark.parametrize(("probability", "percent"), [(1, False), (1.01, True), (2, True)])
+def test_probabilities_of_more_than_1_are_percentages(tmp_path, probability, percent):
+    rows = [[n, word(v), word(la), probability] for n, (v, la) in enumerate(pairs())]
+    table = write_csv(tmp_path / "t.csv", "id,verdict,label,probability", rows)
+    items = read_check_items(table, probability="probability")
+    assert any("read as percentages" in note for note in items.notes) is percent
 
 
 def test_rows_of_one_id_are_one_group(tmp_path, capsys):

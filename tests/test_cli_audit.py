@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import planted_judges as planted
 from chat_server import ChatServer
 from command import runner, write_rows
-from pnyx.audit.trials.trial_items import rotated_texts
+from pnyx.audit.trial_run import StressSpec
+from pnyx.audit.trials.trial_items import Stress, rotated_texts
 from pnyx.audit.trials.trials import TRIALS
 from pnyx.cli import app, main
 from pnyx.core.errors import InputError
@@ -428,3 +430,9 @@ def test_an_irrelevant_text_is_never_one_of_the_own_topic():
             assert other not in texts[item.group]
     with pytest.raises(InputError, match="its topic contains all texts of other topics"):
         rotated_texts([items[0], items[4]], 0)
+
+
+def test_python_and_the_command_line_change_items_alike_by_default():
+    options = {field.name: field.default for field in fields(StressSpec)}
+    options["levels"] = (0.0, 0.1, 0.2, 0.5, 0.7, 1.0)  # as the help says; fewer for one trial
+    assert {name: options[name] for name in asdict(Stress())} == asdict(Stress())

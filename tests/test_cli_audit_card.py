@@ -127,6 +127,15 @@ def test_a_card_names_the_prompts_or_says_that_there_are_none(capsys):
         assert bool(prompts) is named
         assert ("none: no language model" in page) is not named
         assert all(prompt in page.replace("\\", "") for prompt in prompts)
+        assert "No measurement speaks against using it." in page
+    labels = [
+        {"id": row["id"], "value": not row["value"]} for row in rows_of("asked/answers.jsonl")
+    ]
+    write_rows("labels.jsonl", labels)
+    assert run("card", "asked", "--labels", "labels.jsonl", "--out", "advice.md") == 0
+    page = Path("advice.md").read_text()
+    assert "No measurement speaks against using it." not in page
+    assert "Do not replace people's verdicts with its verdicts" in page
 
 
 @pytest.mark.all

@@ -60,6 +60,11 @@ def calibrate(folder, *more, answers="answers.jsonl"):
     )
 
 
+def test_twenty_labelled_answers_are_enough(files):
+    write_rows(files / "answers.jsonl", rows_of(files / "answers.jsonl")[:21])  # one is unscored
+    assert calibrate(files) == 0
+
+
 @pytest.mark.parametrize("method", ["isotonic", "platt", "temperature"])
 def test_a_judge_too_sure_of_itself_is_mended(files, capsys, method):
     assert calibrate(files, "--method", method, "--json") == 0
@@ -142,7 +147,7 @@ def _rewrite(change):
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
-        (_rewrite(lambda rows: rows[:15]), "found 14 labelled answers with a probability"),
+        (_rewrite(lambda rows: rows[:20]), "found 19 labelled answers with a probability"),
         (_rewrite(lambda rows: [r | {"probability": None} for r in rows]), "found 0 labelled"),
         (_rewrite(lambda rows: [rows[0] | {"judge": "k"}, *rows[1:]]), "answers of several judges"),
         (_rewrite(lambda rows: [rows[0] | {"task": "stance"}, *rows[1:]]), "expected one task"),

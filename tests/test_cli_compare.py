@@ -97,6 +97,19 @@ def test_two_leaderboards(call):
     assert f"{agree} of 28 pairs have the same conclusion" in out
 
 
+@pytest.mark.parametrize(
+    ("stated", "reported"),
+    [(0.4, False), (0.4005, False), (0.3995, False), (0.4006, True), (0.3994, True)],
+)
+def test_a_stated_mean_may_be_rounded_to_three_digits(call, stated, reported):
+    cells = [Cell(f"run{r}", f"t{t}", "F1", 0.4 + 0.1 * r) for r in range(3) for t in range(2)]
+    with Path("board.txt").open("w") as stream:
+        write_leaderboard(stream, [*cells, Cell("run0", "all", "F1", stated)], "jsonl")
+    code, _, err = call("board.txt", "board.txt", "--draws", "0")
+    assert code == 3  # two topics are too few for tests of significance
+    assert ("stated overall values are not the mean over its topics" in err) is reported
+
+
 def test_the_same_numbers_at_the_same_seed_and_in_every_format(call):
     judge, people = planted(5, 9)
     put("people.txt", {"m": people})
@@ -186,6 +199,10 @@ def test_people_correct_a_leaderboard(call):
         assert row["low"] < people[number].mean() < row["high"]
         assert (row["scored"], row["asked"]) == (12, 30)
     assert len(few["differences"]) == 3
+    put("other.txt", {"m": judge + 1})
+    options = ("--people", "people.txt", "--json", "--draws", "0")
+    both = json.loads(call("judge.txt", "other.txt", *options)[1])["corrected"]
+    assert [board["runs"][0]["corrected"]["scored"] for board in both] == [12, 12]
     code, out, _ = call("judge.txt", "--people", "people.txt", "--baseline", "run1", "--draws", "0")
     assert code == 0
     assert "judge.txt corrected by people.txt: m" in out

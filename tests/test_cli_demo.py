@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from command import run
-from pnyx.audit.example import Unlabelled, argued_agreement
+from pnyx.audit.example import Unlabelled, argued_agreement, search_agreement
 from pnyx.core.records import Document, judged_text
 from pnyx.formats import read_evidence, read_qrels, read_questions
 from pnyx.formats.bundled_example import load_example
@@ -118,6 +118,18 @@ def searched(
         "P@10": measured("retrieval", "P@10", "--qrels", f"{files}/qrels.txt"),
         "perspectives@10": measured("perspectives", "StRecall@10", *views),
     }
+
+
+def test_a_ranking_of_the_example_is_measured_by_its_labels() -> None:
+    example = load_example()
+    question = next(q for q in example.questions if q.id == "compulsory-voting")
+    example = replace(example, questions=[question])
+    # Labels 2, 0, 1 and 2; the first and the last argue perspectives 1, and 1 and 3, of six.
+    ids = [f"compulsory-voting-{number}" for number in ("01", "05", "08", "06")]
+    ranking = [*ids, *(f"unlabelled-{n}" for n in range(6)), "compulsory-voting-04"]
+    measures = search_agreement({question.id: ranking}, example)
+    assert measures["P@10"].value == pytest.approx(3 / 10)
+    assert measures["perspectives@10"].value == pytest.approx(2 / 6)
 
 
 @pytest.mark.all

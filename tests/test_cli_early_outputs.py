@@ -82,6 +82,7 @@ def test_an_output_that_cannot_be_written_is_refused_first(name, option, tmp_pat
     (tmp_path / "folder").mkdir()
     bad = ["", str(tmp_path / "file" / "x"), str(tmp_path / "new" / ("n" * 300)), "/proc/pnyx/x"]
     bad += [str(tmp_path / "folder")] if option.writes == "file" else ["-"]
+    bad += ["/dev/null"] if option.writes == "files" else []
     for path in bad:
         assert said_of(name, {option.name: path}), path
     good = [str(tmp_path / "x"), str(tmp_path / "a" / "b" / "x")]

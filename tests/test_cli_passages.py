@@ -29,6 +29,7 @@ from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.record_codec import from_row, to_row
 from pnyx.search.open_engine import open_index, verify_index
 from pnyx.search.split_documents import DocumentRanking
+from pnyx.web.ask import document_parts
 from pnyx.web.ask.application import build_asking
 from pnyx.web.ask.document_parts import _window
 
@@ -393,6 +394,15 @@ def test_passages_of_the_same_document_are_not_listed_as_near(folder, tmp_path):
     assert "id=Minutes+2024-03-12.md" not in near
 
 
+def test_the_page_of_a_document_lists_the_six_most_similar_ones(tmp_path):
+    records = [Document(f"d{n}", f"Rent control is discussed {n} times.") for n in range(9)]
+    build_index(records, tmp_path / "i", features=("vectors",))
+    with service_of(tmp_path / "i") as service:
+        client = TestClient(build_asking(service, warm=False), base_url="http://127.0.0.1")
+        page = client.get("/doc", params={"id": "d0"}).text
+    assert page.partition("Most similar documents")[2].count('href="/doc/d') == 6
+
+
 def test_the_page_of_a_whole_document_has_its_passages(client):
     page = client.get("/doc", params={"id": "chat.txt"}).text
     assert page.count("Ann:</p>") == 2
@@ -401,6 +411,15 @@ def test_the_page_of_a_whole_document_has_its_passages(client):
     page = client.get("/doc", params={"id": "notes.txt"}).text
     assert "Nothing was decided" in page
     assert client.get("/doc", params={"id": "chat.txt#4"}).status_code == 404
+
+
+def test_the_page_of_a_long_document_shows_its_first_passages(client, monkeypatch):
+    # 18, 3 and 8 characters: the first two fit on a page of 21 characters.
+    monkeypatch.setattr(document_parts, "MOST_CHARACTERS", 21)
+    page = client.get("/doc", params={"id": "chat.txt"}).text
+    assert "Passages 1 to 2 of 3 are shown." in page
+    page = client.get("/doc", params={"id": "chat.txt#3"}).text
+    assert "Passages 2 to 3 of 3 are shown." in page
 
 
 def test_a_page_shows_what_is_around_the_passage():

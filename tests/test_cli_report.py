@@ -25,9 +25,11 @@ from pnyx.formats import ReportRequest, read_responses, track_rules
 from pnyx.formats.bundled_example import load_example
 from pnyx.formats.text.citations import without_notes
 from pnyx.formats.text.segment import count_length
+from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.base import ask
 from pnyx.judging.questions import Support
 from pnyx.judging.students.rules import RuleJudge
+from pnyx.reports.writing.gaps import _helps, of_parts
 from pnyx.search.build import build_index
 
 pytestmark = [pytest.mark.usefixtures("run_once"), pytest.mark.usefixtures("own_place")]
@@ -217,6 +219,18 @@ def test_parts_of_a_request_without_evidence_are_named(indexes, asked, tmp_path,
     short = {**request, "limit": 300}  # a quarter is for what is missing: it does not fit
     assert call(*command, "--requests", asked(short))[0] == 0
     assert not any("No evidence" in text for text in texts_of(run)["zoos"])
+
+
+@pytest.mark.parametrize(("limit", "count"), [(211, 0), (212, 1), (427, 1), (428, 2)])
+def test_what_is_missing_has_a_quarter_of_the_limit(limit, count):
+    """A sentence on a part of 7 characters has 53, two have 107 with the space between."""
+    assert len(of_parts(["Prices?", "Safety?"], Limits((("chars", limit),)))) == count
+
+
+def test_a_document_may_help_from_a_probability_of_0_2_or_if_none_is_known():
+    by = Provenance("p")
+    answers = [*(Judged(False, by, probability=p) for p in (0.2, 0.19, 0.0)), Unscored("x", by)]
+    assert [_helps(answer) for answer in answers] == [True, False, False, True]
 
 
 def test_footnote_marks_of_sources_are_left_out(tmp_path, asked, call):

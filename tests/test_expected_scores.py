@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 from chat_server import ChatServer
 from command import called, refuser, rows_of, run, write_rows
+from pnyx.judging.llm.expected_scores import expected_score
+from pnyx.models.chat.types import Reply, Token
 
 pytestmark = pytest.mark.usefixtures("own_place")
 refused = refuser("judge", "quality")
@@ -122,3 +125,9 @@ def test_choices_that_do_not_go_together(items, tmp_path, capsys):
     assert "--set expected-scores requires a language model" in refused(
         capsys, items, "--set", "expected-scores", "--out", "r"
     )
+
+
+def test_the_mass_of_the_points_is_rounded_to_six_digits():
+    token = Token("3", (("3", math.log(0.1234567)), ("x", math.log(0.2))))
+    reply = Reply("3", "stop", "m", {}, "", (token,))
+    assert expected_score(reply, (0, 1), {"3": 3.0, "4": 4.0}) == (3.0, 0.123457)

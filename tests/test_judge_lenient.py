@@ -145,6 +145,13 @@ def test_a_harmless_form_of_one_task(form):
         assert text[slice(*reading.span)].lower() == "first"
 
 
+@pytest.mark.parametrize(("stated", "share"), [(10.5, 0.105), (11, 0.11), (100, 1.0)])
+def test_a_number_above_10_is_a_percentage(stated, share):
+    reading, departures = read("support", json.dumps(VERDICT | {"confidence": stated}))
+    assert reading.stated == pytest.approx(share)
+    assert departures == {"number"}
+
+
 @given(
     st.sampled_from(sorted(TASKS)),
     st.sampled_from(sorted(FORMS)),

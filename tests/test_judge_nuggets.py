@@ -29,7 +29,7 @@ def judged(text: str, *nuggets: str, question: str = "") -> list[Any]:
 
 
 def test_overlap_is_the_share_of_words_in_one_window_of_three_sentences():
-    far = "Alpha came. Nothing else. Nothing more. Still nothing. Then beta came."
+    far = "Alpha came. Nothing else. Nothing more. Then beta came."
     assert wording("alpha beta", read_passage(far)).overlap == 0.5
     near = "Alpha came. Nothing else. Then beta came."
     assert wording("alpha beta", read_passage(near)).overlap == 1
@@ -37,6 +37,23 @@ def test_overlap_is_the_share_of_words_in_one_window_of_three_sentences():
     assert wording("...", read_passage(near)).overlap == 0
     assert wording("alpha beta gamma delta", read_passage(near)).overlap == 0.5  # too few for copy
     assert wording("alpha beta gamma delta", read_passage(near)).copy == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "copy", "conflict"),
+    [
+        ("a b c d e f g h i j", 1.0, 0.0),
+        ("a b c d e f g x y z", 0.25, 0.0),  # 7 of 10 words, of which 6 do not count: 0.1 of 0.4
+        ("a b c d e f x y z w", 0.0, 0.0),
+        ("a b c", 0.75, 0.0),  # a whole statement counts fully from 4 words
+        ("a b c d", 1.0, 0.0),
+        ("a b c d e f g h i not", 0.75, 0.75),  # 9 of 10 words: 0.3 of 0.4
+        ("a b c d e f g h i 7", 0.75, 0.75),
+    ],
+)
+def test_a_copy_is_the_share_in_order_above_60_percent(statement, copy, conflict):
+    compared = wording(statement, read_passage("A b c d e f g h i j."))
+    assert (compared.copy, compared.conflict) == pytest.approx((copy, conflict))
 
 
 def test_an_answer_overlaps_together_with_its_question():

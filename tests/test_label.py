@@ -391,6 +391,16 @@ def test_which_side_came_first_is_recorded(tmp_path):
     assert all(row["value"] == row["shown"][0] for row in labels)
 
 
+@pytest.mark.parametrize(("number", "status"), [("0", 404), ("1", 303), ("3", 303), ("4", 404)])
+def test_an_item_is_opened_by_its_number(tmp_path, number, status):
+    with labelling(tmp_path, "support", item_rows("support", 3)) as (_, _, address):
+        ann = Person(address, "ann")
+        page = ann.client.get("/jump", params={"to": number}, follow_redirects=False)
+        assert page.status_code == status
+        if status == 303:
+            assert page.headers["location"].endswith(f"/item/{number}")
+
+
 def test_an_undo_takes_back_and_a_changed_answer_replaces(tmp_path):
     with labelling(tmp_path, "support", item_rows("support", 3)) as (desk, _, address):
         ann = Person(address, "ann")

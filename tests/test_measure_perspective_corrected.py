@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from pnyx.judging.measures.ground_truth import LabelledVerdicts, join_labels
 from pnyx.judging.measures.pairs import Gold, Pair
 from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.verdicts import Verdict
-from pnyx.perspectives.measures.correction import FEWEST, Correction, place_of
+from pnyx.perspectives.measure_tables import _correction_notes
+from pnyx.perspectives.measures.correction import Corrected, Correction, place_of
 from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, TopicTable, mrecall
 from pnyx.stats.base import Bootstrap
 
@@ -77,14 +79,31 @@ def corrected(
 
 def test_labels_of_too_few_measured_questions_correct_nothing():
     judged, true = _world(np.random.default_rng(2), 30, 5)
-    for count in (1, FEWEST - 1, FEWEST):
+    for count in (1, 7, 8):
         for measure in (MRECALL, PRECISION):
             found = corrected(judged, true, count).mean(judged, measure @ 5)
-            assert (found.value is None) == (found.low is None) == (count < FEWEST)
+            assert (found.value is None) == (found.low is None) == (count < 8)
             assert (found.scored, found.asked, found.labelled) == (30, 30, count)
     elsewhere = _labels(*_world(np.random.default_rng(3), 40, 5, "other"))
     assert Correction(elsewhere, "j").mean(judged, MRECALL @ 5).labelled == 0
     assert corrected(judged, true, 20).mean(judged, PERSPECTIVE_MEASURES["MinCover"] @ 5) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "warning"),
+    [
+        (7, "warning: not corrected: labels of 7 measured questions, expected at least 8, "),
+        (8, "warning: corrected by labels of 8 measured questions: "),
+        (29, "warning: corrected by labels of 29 measured questions: "),
+        (30, ""),
+    ],
+)
+def test_fewer_than_thirty_labelled_questions_are_warned_of(count: int, warning: str):
+    basis = corrected(*_world(np.random.default_rng(2), 30, 5), 20).row()
+    run = SimpleNamespace(corrected={"MRecall@5": Corrected(0.5, 30, 30, labelled=count)})
+    lines = _correction_notes(SimpleNamespace(correction=basis, runs=[run]))
+    assert len(lines) == bool(warning)
+    assert all(line.startswith(warning) for line in lines)
 
 
 def test_a_judge_without_errors_is_hardly_corrected():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pnyx.core.errors import InputError
 from pnyx.judging import join_labels, measure_agreement, measure_raters
 from pnyx.stats import krippendorff_alpha
+from pnyx.stats.base import Bootstrap
 from raters_fixture import alpha_by_coincidences
 
 LEVELS = ["nominal", "ordinal", "interval"]
@@ -97,6 +98,27 @@ def test_preferences_are_compared_and_rankings_refused():
     assert found.mean["accuracy"].value == pytest.approx(2 / 3)
     with pytest.raises(InputError, match=r"value: found \[0, 1\], expected yes or no"):
         measure_raters(answers([0, 1]), [people])
+
+
+@pytest.mark.parametrize(
+    ("labels", "accuracy"),
+    [
+        # The first item's majority is yes, the second's no; a tie between two people is no label.
+        ({"0": (True, True, False), "1": (True, False, False), "2": (True, False)}, 1.0),
+        # The means are 2/3, 1/3 and 1/2: none is 0 or 1.
+        ({"0": (1, 1, 0), "1": (1, 0, 0), "2": (1, 0)}, 0.0),
+    ],
+)
+def test_several_peoples_verdicts_count_by_majority_and_their_numbers_by_the_mean(labels, accuracy):
+    asked = {"task": "support", "judge": "j", "unscored": None}
+    answers = [{"id": item, **asked, "value": item == "0"} for item in labels]
+    rows = [
+        {"id": item, "value": value, "annotator": f"p{number}"}
+        for item, values in labels.items()
+        for number, value in enumerate(values)
+    ]
+    compared = measure_raters(answers, [rows], bootstrap=Bootstrap(draws=0)).compared[0]
+    assert compared.mean["accuracy"].value == accuracy
 
 
 def test_no_answer_with_a_label_is_an_error():

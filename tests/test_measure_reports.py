@@ -181,6 +181,14 @@ def test_f1_needs_both_but_of_a_report_that_gives_nothing():
         assert measure_report(report)["f1"].value == expected
 
 
+def test_shares_lie_between_0_and_1_and_no_other_measure_does():
+    amounts = "reward penalty net_reward reward_per_step sentences words characters citations"
+    others = {*amounts.split(), "cited_documents"}
+    ranges = {name: measure.range for name, measure in REPORT_MEASURES.items()}
+    assert {name for name, interval in ranges.items() if interval is None} == others
+    assert {interval for interval in ranges.values() if interval is not None} == {(0.0, 1.0)}
+
+
 def test_an_empty_report_gives_nothing_and_an_empty_bank_asks_nothing():
     empty = measure_report(replace(REPORT, sentences=(), nuggets=()))
     shares = [n for n, m in REPORT_MEASURES.items() if m.is_share and n != "citation_recall"]

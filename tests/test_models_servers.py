@@ -28,10 +28,17 @@ from pnyx.models.chat.completion import finish_reason_of, read_reply, words_of_e
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.pool import EndpointPool
-from pnyx.models.chat.prompt_counts import LEAST_WORDS, cuts_prompt
+from pnyx.models.chat.prompt_counts import cuts_prompt
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.http.addresses import Secrets
 from pnyx.models.http.dialect import Dialect
-from pnyx.models.http.responses import RetryPolicy
+from pnyx.models.http.responses import (
+    RefusedRequest,
+    ResponseClassifier,
+    Retryable,
+    RetryPolicy,
+)
+from pnyx.models.http.transport import HttpResponse
 from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -137,6 +144,34 @@ def test_what_a_server_sends_is_understood(name):
 
 
 # --- refusals
+
+
+def outcome_of(status: int) -> str:
+    """Return what is done about a status: stop, ask in another form, ask again, or give up."""
+    classifier = ResponseClassifier("http://127.0.0.1:1/v1", "test", Secrets())
+    try:
+        outcome = classifier.sort(HttpResponse(status, {}, b'{"error": "Sorry"}'), "")
+    except ModelError:
+        return "stop"
+    if isinstance(outcome, Retryable):
+        return f"{outcome.failed.reason.split(':')[0]}{', ease off' * outcome.overloaded}"
+    return "another form" if isinstance(outcome, RefusedRequest) else outcome.reason.split(":")[0]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "outcome"),
+    [
+        ((300, 301, 302, 307, 308, 399, 401, 402), "stop"),
+        ((400, 403, 404, 405, 406, 415, 422, 501), "another form"),
+        ((429,), "rate_limit, ease off"),
+        ((502, 503, 504, 529), "server_error, ease off"),
+        ((408, 409, 425, 500, 505, 530, 599), "server_error"),
+        ((410, 411, 413, 418, 426, 451, 499), "rejected"),
+        ((201, 204, 299), "malformed"),
+    ],
+)
+def test_each_http_status_has_its_outcome(statuses, outcome):
+    assert {outcome_of(status) for status in statuses} == {outcome}
 
 
 def refusing(names: Sequence[str], status: int = 400, words: str = "Bad Request") -> Answer:
@@ -314,6 +349,28 @@ def test_the_words_of_an_error_are_found(body, words):
 # --- models that load
 
 
+@pytest.mark.parametrize(
+    ("waited", "asked", "pause"),
+    [
+        (0.0, None, 0.5),
+        (2.0, None, 0.5),
+        (10.0, None, 2.0),  # a fifth of the time so far
+        (60.0, None, 10.0),
+        (10.0, 7.0, 7.0),  # as the server asks
+        (10.0, 70.0, 10.0),
+        (297.0, None, 3.0),  # what is left of 300 s
+    ],
+)
+def test_the_pause_while_a_model_is_loaded(monkeypatch, waited, asked, pause):
+    endpoint = ChatEndpoint("http://127.0.0.1:1/v1", "test", retry=RetryPolicy(loading=300.0))
+    outcome = Retryable(CallFailed("server_error: loading"), "loading", asked)
+    clock = [1000.0]
+    monkeypatch.setattr("pnyx.models.http.endpoint.time.monotonic", lambda: clock[0])
+    endpoint.wait_for_model(outcome)
+    clock[0] += waited
+    assert endpoint.wait_for_model(outcome) == pytest.approx(pause)
+
+
 def loading_until(count: int) -> Answer:
     error = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
     return lambda _, number: (503, error) if number <= count else (200, completion())
@@ -367,8 +424,8 @@ def test_counts_that_cannot_be_the_prompt():
     assert not cuts_prompt(asked(1000), {"prompt_tokens": 500, "cached_tokens": 400})
     assert not cuts_prompt(asked(1000), {"prompt_tokens": 0})
     assert not cuts_prompt(asked(1000), {})
-    assert cuts_prompt(asked(LEAST_WORDS), {"prompt_tokens": 10})
-    assert not cuts_prompt(asked(LEAST_WORDS - 1), {"prompt_tokens": 10})
+    assert cuts_prompt(asked(300), {"prompt_tokens": 10})
+    assert not cuts_prompt(asked(299), {"prompt_tokens": 10})
 
 
 def test_a_server_that_cuts_prompts_is_warned_of_once(run):

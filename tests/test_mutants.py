@@ -19,6 +19,7 @@ if not LAB.is_dir():
     pytest.skip("the lab is not in this copy", allow_module_level=True)
 sys.path.insert(0, str(LAB))
 
+import code_changes  # noqa: E402
 import mutants  # noqa: E402
 
 LIMITS = """
@@ -61,12 +62,13 @@ def test_the_least_is_two():
 def project(tmp_path, monkeypatch):
     """A repository with one module, half of it tested, and the tools."""
     files = {"src/pnyx/stats/limits.py": LIMITS, "tests/test_limits.py": TESTS}
+    files |= dict.fromkeys(("src/pnyx/__init__.py", "src/pnyx/stats/__init__.py"), "# empty\n")
     files["pyproject.toml"] = "[tool.pytest.ini_options]\n"
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "lab").mkdir()
-    for name in ("mutants.py", "line_tests.py"):
+    for name in ("mutants.py", "code_changes.py", "line_tests.py"):
         shutil.copy(LAB / name, tmp_path / "lab")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for arguments in (
@@ -140,17 +142,42 @@ def test_only_the_changed_lines_are_mutated(project):
     assert len(states) == 2  # one change of the operator, one of the number
 
 
+@pytest.mark.slow
+def test_only_named_constants_and_comparisons_with_them_are_mutated(project):
+    states, _ = tried(project, "--constants")
+    most, least, short = (
+        LIMITS.split("\n").index(line) + 1
+        for line in ("MOST = 3", "LEAST = 2", "    return len(words) <= MOST")
+    )
+    assert states == {
+        (most, "EnlargeNumber", 0): "killed",
+        (least, "EnlargeNumber", 3): "killed",  # after the numbers of two functions
+        (short, "ReplaceComparisonOperator_LtE_Lt", 0): "killed",
+    }
+
+
+def test_a_constant_grows_by_one_if_it_is_small_and_whole_and_by_half_otherwise():
+    text = "class Sizes:\n    FEW = 20\n    MANY = 21\nSHARE: float = 0.5\nNONE = 0.0\nsize = 7\n"
+    assert code_changes.constant_lines(text) == {2: 2, 3: 3, 4: 4, 5: 5}
+    changes = code_changes.changes_of(text, code_changes.CONSTANT_OPERATORS)
+    rows = {}
+    for (line, _), ((operator, occurrence),) in changes.items():
+        mutant = code_changes.Mutant("stats", "limits.py", line, operator, occurrence)
+        rows[line] = code_changes.changed_code(text, mutant).split("\n")[line - 1].split()[-1]
+    assert rows == {2: "21", 3: "31", 4: "0.75", 5: "1.0", 6: "8"}
+
+
 def test_annotations_and_options_of_dataclasses_are_not_changed():
     text = (
         "@dataclass(frozen=True)\nclass Span:\n    end: int | None = None\n\n"
         'def first(text: "str | None" = None) -> int | None:\n    return text is None\n'
     )
-    assert {line for line, _ in mutants.changes_of(text)} == {6}
+    assert {line for line, _ in code_changes.changes_of(text)} == {6}
 
 
 def test_each_room_gets_mutants_by_its_lines_and_three_at_least():
     # 90 % and 9.9 % of 100 mutants, and 0.1 %, which is none.
-    assert mutants.shares({"search": 900, "web": 99, "top": 1}, 100) == {
+    assert code_changes.shares({"search": 900, "web": 99, "top": 1}, 100) == {
         "search": 90,
         "web": 10,
         "top": 3,

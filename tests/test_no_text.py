@@ -8,7 +8,11 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.core.errors import InputError, shorten
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank
+from pnyx.core.records import Document
 from pnyx.core.restricted_mode import HiddenError, hides_text, no_text, textless
+from pnyx.reports.nuggets.claims import without_quotations
+from pnyx.reports.nuggets.model_banks import DraftedBank
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -256,3 +260,16 @@ def test_every_command_on_documents_and_responses_can_be_restricted():
         inside = getattr(command, "commands", {}) if " " not in name else {}
         for one in [[*name.split(), sub] for sub in inside] or [name.split()]:
             assert "--no-text" in helped(one), one
+
+
+def test_a_nugget_quotes_a_document_from_eight_words_in_a_row():
+    document = Document("d1", "The council made all buses free in the spring of that year.")
+    nuggets = (
+        Nugget("seven", "Council made all buses free in the autumn.", is_claim=True),
+        Nugget("eight", "Council made ALL buses free, in the spring.", is_claim=True),
+        Nugget("parts", "What?", (NuggetAnswer("The council made all trams free in the spring."),)),
+        Nugget("answer", "What?", (NuggetAnswer("made all buses free in the spring of"),)),
+    )
+    drafted = without_quotations(DraftedBank(NuggetBank("1", nuggets), ("old",)), [document])
+    assert [nugget.id for nugget in drafted.bank.nuggets] == ["seven", "parts"]
+    assert drafted.problems == ("old", "2 nuggets quote a document and are left out (no_text)")

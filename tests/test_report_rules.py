@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.core.errors import OptionError
 from pnyx.core.nuggets import NuggetAnswer, NuggetReference
 from pnyx.judging.base import ask
 from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Support
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
+from pnyx.reports.options import WeightSpec
+from pnyx.reports.tree.plan import Weights
 from pnyx.reports.tree.word_rules import gives, plain_words, repeats
 
 SENTENCES = {
@@ -170,3 +174,10 @@ def test_answers_are_listed_under_their_questions_a_line_each():
         "Question: When?",
     ]
     assert text.index("<<<information") < text.index("<<<text")
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Weights)])
+def test_each_reward_and_penalty_may_be_0_and_not_below(name):
+    assert getattr(WeightSpec(**{name: 0}).weights(), name) == 0
+    with pytest.raises(OptionError, match=r"found -0.001, expected at least 0"):
+        WeightSpec(**{name: -0.001})

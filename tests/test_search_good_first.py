@@ -56,6 +56,51 @@ def test_a_near_copy_comes_below_and_says_so():
     assert (parts["d"].share, parts["d"].boost) == (None, 1.125)
 
 
+@pytest.mark.parametrize(("cosine", "copy_of"), [(0.9501, "a"), (0.9499, "")])
+def test_a_near_copy_has_a_cosine_of_0_95(cosine, copy_of):
+    vectors = {"a": [1, 0], "b": [cosine, (1 - cosine**2) ** 0.5]}
+    _, parts = good_first(Engine(vectors, dict.fromkeys("ab", 0.5)), ranked_by({"a": 1, "b": 0.9}))
+    assert parts["b"].copy_of == copy_of
+
+
+def ranked_by(scores):
+    return [Hit(name, rank, score) for rank, (name, score) in enumerate(scores.items(), 1)]
+
+
+def test_a_neighbour_weighs_e_times_as_much_at_a_cosine_greater_by_0_1():
+    """a is at 0.6 to b and at 0.5 to c, which is at 0 to b; only b has a score.
+
+    After one step, b has 0.3, as its neighbours have nothing, and c has 0.7 of the weight of b.
+    """
+    vectors = {"a": [1, 0, 0], "b": [0.6, 0.8, 0], "c": [0.5, -0.375, 0.609375**0.5]}
+    engine = Engine(vectors, dict.fromkeys("abc", 0.5))
+    _, parts = good_first(engine, ranked_by({"b": 1.0, "a": 0.0, "c": 0.0}))
+    b_for_a, b_for_c = 1 / (1 + math.exp(-1)), 1 / (1 + math.exp(5))
+    assert parts["a"].near == pytest.approx(b_for_a * 0.3 + (1 - b_for_a) * 0.7 * b_for_c, rel=1e-5)
+
+
+@pytest.mark.parametrize(("zero", "is_one"), [("f", False), ("g", True)])
+def test_five_neighbours_count(zero, is_one):
+    """b to f are the nearest of a, in this order, and g is the sixth."""
+    names = "abcdefg"
+    vectors = {"a": np.eye(7)[0]}
+    for number, name in enumerate(names[1:], 1):
+        cosine = 0.94 - 0.01 * number
+        vectors[name] = cosine * np.eye(7)[0] + (1 - cosine**2) ** 0.5 * np.eye(7)[number]
+    engine = Engine(vectors, dict.fromkeys(names, 0.5))
+    _, parts = good_first(engine, ranked_by({name: float(name != zero) for name in names}))
+    assert (parts["a"].near == pytest.approx(1.0)) is is_one
+
+
+@pytest.mark.parametrize(("count", "copy_of"), [(200, "0"), (201, "")])
+def test_copies_are_looked_for_among_the_first_200(count, copy_of):
+    vectors = {str(n): row for n, row in enumerate(np.eye(count - 1))}
+    vectors["copy"] = vectors["0"]
+    scores = dict.fromkeys(vectors, 1.0) | {"copy": 0.5}  # the last also with that of its neighbour
+    _, parts = good_first(Engine(vectors, dict.fromkeys(vectors, 0.5)), ranked_by(scores))
+    assert parts["copy"].copy_of == copy_of
+
+
 def test_one_document_and_none():
     engine = Engine({"a": [1, 0]}, {"a": 1.0})
     assert good_first(engine, []) == ([], {})

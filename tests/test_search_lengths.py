@@ -43,3 +43,9 @@ def test_encoding_an_array_equals_the_algorithm(lengths):
     decoded = LENGTHS[codes]
     assert (decoded <= lengths).all()
     assert (decoded * 9 // 8 + 1 >= lengths).all()
+
+
+def test_the_longest_length_is_that_of_lucene():
+    """`SmallFloat.byte4ToInt(255)`: 24 exact values, then 15 << 27 for the last of the rest."""
+    assert len(LENGTHS) == 256
+    assert LENGTHS[255] == 24 + (15 << 27) == 2_013_265_944

@@ -36,7 +36,7 @@ from pnyx.search.perspectives import (
     query_for,
     search_perspectives,
 )
-from pnyx.search.perspectives_index import IndexPerspectives
+from pnyx.search.perspectives_index import IndexPerspectives, _Candidate, _grouped, _states
 
 ZOOS = Question("zoos", "Should zoos be phased out?")
 
@@ -360,6 +360,49 @@ def test_documents_without_conclusions_stand_for_their_sentence_on_the_question(
     assert "unscored: timeout: 3 attempts" in found.problems[1]
 
 
+def test_conclusions_are_on_the_question_from_a_cosine_of_0_4_and_the_same_from_0_7(tmp_path):
+    conclusions = {
+        "cruel": "Zoos are cruel to animals.",  # cosine to the question: 0.693
+        "prisons": "Zoos are prisons for animals.",  # 0.659, and 0.710 to "cruel"
+        "rare": "Zoos protect rare species.",  # 0.605, and 0.692 to "cruel"
+        "coal": "Coal should be phased out.",  # 0.414
+        "elephants": "Elephants live short lives in captivity.",  # 0.396
+    }
+    premises = (Premise("Zoos should be phased out."),)
+    records = [Argument(name, text, premises) for name, text in conclusions.items()]
+    index = index_of(tmp_path, *records)
+    perspectives = perspectives_of(ZOOS, IndexPerspectives(index, judge=Sure())).perspectives
+    groups = {frozenset(p.extra["documents"]) for p in perspectives}
+    assert groups == {frozenset({"cruel", "prisons"}), frozenset({"rare"}), frozenset({"coal"})}
+
+
+@pytest.mark.parametrize(("cosine", "order"), [(0.45, ["a", "c", "b"]), (0.3, ["a", "b", "c"])])
+def test_conclusions_are_ordered_by_closeness_and_novelty_alike(cosine, order):
+    # After a, b is worth 0.5 (0.9 - its cosine to a): 0.225 or 0.3; c is worth 0.5 x 0.5.
+    vectors = {"a": [1, 0, 0], "b": [cosine, (1 - cosine**2) ** 0.5, 0], "c": [0, 0, 1]}
+    nearness = {"a": 1.0, "b": 0.9, "c": 0.5}
+    candidates = [
+        _Candidate(Document(n, n), n, "sentence", np.array(v, dtype=np.float32), nearness[n])
+        for n, v in vectors.items()
+    ]
+    assert [candidate.text for candidate in _grouped(candidates)] == order
+
+
+@pytest.mark.parametrize(("before", "count"), [(11, 1), (12, 0)])
+def test_twelve_sentences_of_a_document_are_read(tmp_path, before, count):
+    text = "We ate an ice cream in the sun. " * before + "Zoos should be phased out."
+    index = index_of(tmp_path, Document("d", text))
+    perspectives = perspectives_of(ZOOS, IndexPerspectives(index, judge=Sure())).perspectives
+    assert len(perspectives) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "states"), [("Ban all zoos.", True), ("Ban zoos.", False), ("Why ban zoos?", False)]
+)
+def test_a_statement_has_three_words(text, states):
+    assert _states(text) is states
+
+
 def test_an_index_without_anything_on_the_question_says_so(tmp_path):
     index = index_of(tmp_path, Document("d", "Bananas are phased in."), Document("e", "?! 👍"))
     for text in ("Should zoos be phased out?", "Is xylophone qwertz?"):
@@ -377,6 +420,8 @@ def test_the_topic_clusters_add_conclusions_that_share_no_word_with_the_question
         Argument("same", "Zoos should be phased out, for they are cruel.", (), "pro"),
         Argument("other", "Keeping wild animals in cages harms them.", (), "pro"),
         Argument("third", "Bananas are a healthy fruit.", (), "pro"),
+        Argument("lions", "Children love to see lions.", (), "pro"),  # its cosine is 0.311
+        Argument("bags", "Plastic bags should be banned.", (), "pro"),  # 0.294
     ]
     index = index_of(tmp_path, *records)
     plain = perspectives_of(ZOOS, IndexPerspectives(index)).perspectives
@@ -385,14 +430,14 @@ def test_the_topic_clusters_add_conclusions_that_share_no_word_with_the_question
     centroids = np.tile(np.stack([near, far]), (1, spaces)) / np.float32(np.sqrt(spaces))
     labels = [{"label": name, "terms": [], "documents": 1} for name in ("harm", "fruit")]
     arrays = {
-        "cluster": np.array([0, 0, 1], dtype=np.uint32),
+        "cluster": np.array([0, 0, 1, 0, 0], dtype=np.uint32),
         "centroids": centroids,
         "labels": np.frombuffer(json.dumps(labels).encode(), dtype=np.uint8),
     }
     space = {1: "conclusion", 2: "dual"}[spaces]
-    for embedder, expected in (("another", ["same"]), ("minilm-int8", ["same", "other"])):
+    for embedder, expected in (("another", ["same"]), ("minilm-int8", ["same", "other", "lions"])):
         meta = {"embedder": embedder, "space": space}
-        put_feature(index.path, "clusters", arrays, documents=3, meta=meta)
+        put_feature(index.path, "clusters", arrays, documents=5, meta=meta)
         found = perspectives_of(ZOOS, IndexPerspectives(Index.open(index.path))).perspectives
         assert sorted(p.extra["documents"][0] for p in found) == sorted(expected)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from pnyx.core.files import write_jsonl
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.index import Index
+from pnyx.search.index_command import _after_refresh
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.open_engine import verify_index
+from pnyx.search.options import FeatureSpec
 from pnyx.search.refresh import is_source, refresh_index
 
 TEXTS = {f"{n}.txt": f"Zoos should be banned, reason {n}." for n in range(1, 5)}
@@ -192,3 +195,11 @@ def test_a_folder_that_is_added_is_refreshed_later(folder, tmp_path, capsys):
     printed(capsys, "index", folder, other, "--add", where, "--words-only")
     assert texts(where)["o1.txt"] == "Another text."
     assert len(texts(where)) == 8
+
+
+def test_topics_are_found_again_rather_than_assigned_after_documents_were_removed():
+    refreshed = [SimpleNamespace(dropped=("clusters",))]
+    features = _after_refresh("i", FeatureSpec(assign=True), refreshed)
+    assert (features.assign, features.clusters) == (False, True)
+    kept = FeatureSpec(assign=True)
+    assert _after_refresh("i", kept, [SimpleNamespace(dropped=())]) == kept

@@ -77,6 +77,15 @@ def test_features_are_what_they_are_said_to_be() -> None:
     assert table[:, 1] == pytest.approx(near - 0.46, abs=1e-6)
 
 
+@pytest.mark.parametrize(("probability", "value"), [(0.3, True), (0.299, False)])
+def test_a_passage_is_about_the_question_from_a_probability_of_0_3(
+    probability: float, value: bool
+) -> None:
+    verdict = _judge(None)._verdict(probability)
+    assert (verdict.value, verdict.probability) == (value, probability)
+    assert verdict.provenance.details["threshold"] == 0.3
+
+
 def test_a_cosine_is_smoothed_over_the_nearest_passages() -> None:
     # Two passages, each the other's only neighbour. First .3 x .9 + .7 x .5 = .62 and .3 x .5 +
     # .7 x .9 = .78; then .3 x .9 + .7 x .78 = .816 and .3 x .5 + .7 x .62 = .584; less .38.
@@ -100,6 +109,10 @@ def test_the_background_is_the_median_of_the_second_half_and_at_most_that_of_deb
         rows = [[0.9, 0.43589]] * 10 + [[level, float(np.sqrt(1 - level**2))]] * 20
         table = _judge(rows).features(QUESTION, hits, documents)
         assert table[0, 0] == pytest.approx(0.9 - background, abs=1e-5)
+        # Their cosines to the best three are 0.52, 0.75 and 0.94: 0.5 at most.
+        assert table[0, 1] == pytest.approx(1.0 - 0.5, abs=1e-5)
+        # Each has neighbours of its own level, which smoothing keeps: 0.42 at most.
+        assert table[0, 2] == pytest.approx(0.9 - min(level, 0.42), abs=1e-5)
 
 
 def test_in_a_corpus_on_one_question_all_is_about_it() -> None:

@@ -25,8 +25,8 @@ from pnyx.search.build import add_to_index, build_index
 from pnyx.search.index import Index
 from pnyx.search.lexical import record_codec, segments
 from pnyx.search.lexical import term_numbers as words
-from pnyx.search.lexical.manifest import write_manifest
-from pnyx.search.lexical.storage import BLOCK_BYTES
+from pnyx.search.lexical.manifest import read_manifest, write_manifest
+from pnyx.search.lexical.storage import BLOCK_BYTES, SegmentFile
 from pnyx.search.open_engine import verify_index
 from tries import tries
 
@@ -118,6 +118,16 @@ def test_a_flipped_bit_anywhere_is_never_scored(pristine, copy, name):
     (copy / name).write_bytes(raw)
     verify_index(copy)
     assert refused > 5
+
+
+def test_a_position_after_the_last_block_checks_the_last_block(pristine):
+    entry = read_manifest(pristine)["segments"][0]
+    file = SegmentFile(pristine, entry)
+    blocks = file.pending
+    file.verify_each(np.array([blocks * BLOCK_BYTES]))
+    assert file.pending == blocks - 1
+    file.verify_each(np.array([(blocks - 1) * BLOCK_BYTES]))  # it is the one that was checked
+    assert file.pending == blocks - 1
 
 
 def test_every_flip_in_what_a_query_reads_is_refused(copy):

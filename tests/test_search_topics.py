@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -267,6 +268,34 @@ def test_topics_are_counted_those_that_count_first():
     ]
 
 
+def test_four_words_on_each_side_are_compared():
+    claim = "Trains buses trams bikes cars rather than planes ships ferries rockets balloons"
+    before, after = read_claim(claim).order
+    assert before == {"buse", "tram", "bike", "car"}
+    assert after == {"plane", "ship", "ferri", "rocket"}
+
+
+@pytest.mark.parametrize(
+    ("reads", "way", "used"),
+    [(True, 0.93, True), (True, 0.929, False), (False, 0.95, True), (False, 0.949, False)],
+)
+def test_a_topics_labels_count_from_a_certain_direction(monkeypatch, reads, way, used):
+    matter = topics._weights().matter
+    monkeypatch.setattr(
+        topics, "_logistic", lambda rows, w: np.full(len(rows), 1.0 if w is matter else way)
+    )
+    match = TopicMatcher(reads=reads).match("Should zoos be banned?", ["Are zoos cruel?"])
+    assert match["Are zoos cruel?"].used == used
+
+
+def test_each_direction_is_read_both_ways(monkeypatch):
+    """Topic and question, and the reverse: one column for each side."""
+    monkeypatch.setattr(topics, "_differences", lambda supports: [1.0, 0.5, 2.0, 0.25])
+    rows = topics.way_features("Should zoos be banned?", ["Are zoos cruel?"])
+    assert rows[0, 4:].tolist() == [1.5, 2.25]
+    assert abs(rows[0, :4]).sum() <= 1
+
+
 def test_a_missing_verdict_tells_no_direction(monkeypatch):
     class Judge:
         def judge(self, asked):
@@ -277,6 +306,19 @@ def test_a_missing_verdict_tells_no_direction(monkeypatch):
     monkeypatch.setattr("pnyx.judging.students.judge.load_perspective_student", Judge)
     asked = [Support("", "a", str(n)) for n in range(4)]
     assert topics._differences(asked) == [0.0, pytest.approx(2 * math.log(9))]
+
+
+@pytest.mark.parametrize(
+    ("probability", "difference"),
+    [(0.92, 2 * math.log(0.92 / 0.08)), (0.93, 5.0), (0.999, 5.0), (0.001, -5.0)],
+)
+def test_a_direction_counts_up_to_5_log_odds(monkeypatch, probability, difference):
+    by = Provenance("written")
+    answers = [Judged(True, by, probability), Judged(False, by, 1 - probability)]
+    judge = type("Judge", (), {"judge": lambda *_: answers})
+    monkeypatch.setattr("pnyx.judging.students.judge.load_perspective_student", judge)
+    asked = [Support("", "a", str(n)) for n in range(2)]
+    assert topics._differences(asked) == [pytest.approx(difference)]
 
 
 def test_topics_are_offered_where_none_is_the_questions():

@@ -216,6 +216,12 @@ def test_searches_that_cannot_be(client, query, said):
     assert said in refused(client.get(f"/v1/search?{query}"))
 
 
+def test_fifty_perspectives_may_be_asked_for(client):
+    for count, status in ((50, 200), (51, 422)):
+        answer = client.get("/v1/perspectives", params={"q": VOTING, "k": 2, "count": count})
+        assert answer.status_code == status, answer.text
+
+
 def test_long_questions_are_refused(client):
     assert "at most 2,000" in refused(client.get("/v1/search", params={"q": "x" * (LONGEST + 1)}))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +13,9 @@ from argue_report import scripted, write_files
 from chat_server import ChatServer
 from command import caller, killed_and_run_again, refuser, rows_of, write_rows
 from pnyx.formats import load_example
+from pnyx.judging.runs.shards import Shard
 from pnyx.judging.store.store import Store
+from pnyx.reports.runs import _dealt
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()
@@ -304,3 +307,13 @@ def test_a_shard_that_is_none_is_one_line(wrong, call):
 @pytest.mark.parametrize("name", ["nuggets assign", "annotate label"])
 def test_what_needs_all_answers_takes_no_shard(name, call):
     assert "--shard" not in call(*name.split(), "--help")[1]
+
+
+def test_three_shards_judge_each_block_of_reports_once():
+    """A block has sixteen reports or more, here of two topics."""
+    topics = [SimpleNamespace(reports=[None] * 8) for _ in range(10)]
+    whole = list(_dealt(topics, None))
+    assert [len(block) for block in whole] == [2] * 5
+    for number, own in ((1, {0, 3}), (2, {1, 4}), (3, {2})):
+        blocks = list(_dealt(topics, Shard(number, 3)))
+        assert blocks == [block if n in own else [] for n, block in enumerate(whole)]

@@ -264,8 +264,11 @@ def test_names_of_teams_and_runs_cannot_be_made_to_meet():
     write(
         "c.jsonl", report("r", (FARES, "d1"), team="x/y"), report("r", (FARES, "d1"), team="x%2Fy")
     )
-    names = [r.run_id for r in read_submissions(["a.jsonl", "b.jsonl", "c.jsonl"]).responses]
-    assert names == ["x/r", "y/r", "z/x/r", "x/y/r", "x%2Fy/r", "x%252Fy/r"]
+    write("d.jsonl", *(report("r", (FARES, "d1"), team=team) for team in ("é+1", "a\u200bb")))
+    files = ["a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"]
+    names = [r.run_id for r in read_submissions(files).responses]
+    assert names[:6] == ["x/r", "y/r", "z/x/r", "x/y/r", "x%2Fy/r", "x%252Fy/r"]
+    assert names[6:] == ["é+1/r", "a%E2%80%8Bb/r"]
 
 
 def test_a_run_cannot_take_the_name_that_another_gets_from_its_folder(call):

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from command import rows_of, write_rows
 from inspect_fixture import HOSTILE, make_results, run
 from page_fixture import PHONE, Watched, chromium
+from pnyx.audit.pages.trials import _answer
 from pnyx.core.errors import InputError
 from pnyx.display.profile import profile_order, profile_plot
 from pnyx.display.svg import document, drawn_text, inline
@@ -110,6 +111,11 @@ def test_a_profile_has_the_means_of_the_answers_by_family(place, catalogue):
         assert float(row["mean"]) == pytest.approx(np.mean(scored))
         assert (int(row["texts"]), int(row["texts asked"])) == (len(scored), len(own))
         assert float(row["mean low"]) <= float(row["mean"]) <= float(row["mean high"])
+    unscored = sum(row["value"] is None for row in rows)
+    assert unscored == 15
+    address = address_of("quality/quality")
+    page = rendered(show(catalogue, address), address, site_of([str(place)]), Links())
+    assert "15 unscored ratings are excluded from the means." in page
 
 
 def test_a_side_stands_over_all_texts(place, catalogue):
@@ -177,6 +183,7 @@ def test_calibration_is_that_of_the_file(place, catalogue):
     for name, row in zip(("ece", "brier"), found, strict=False):
         for key, end in (("value", ""), ("low", " low"), ("high", " high")):
             assert float(row[f"value{end}"]) == document_["measures"][name][key]
+    assert shown(catalogue, "calibration/measured").values["lead"] == "packaged, task support."
     calibrated = loaded(place, "calibration.json")
     before = kept(catalogue, "calibration/calibration", "gain.csv")[0]
     assert float(before["before"]) == calibrated["about"]["figures"]["before"]["ece"]["value"]
@@ -184,6 +191,25 @@ def test_calibration_is_that_of_the_file(place, catalogue):
     assert [int(row["kept"]) for row in sure] == [
         calibrated["sure"][name]["kept"] for name in ("no", "yes")
     ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer"),
+    [
+        ([], ("", None, "not asked")),
+        ([{"value": True, "probability": 0.9, "unscored": None}], ("yes", 0.9, "")),
+        ([{"value": None, "unscored": "refusal: no"}], ("", None, "refusal: no")),
+        (
+            [
+                {"dimension": "clarity", "value": 2.5, "unscored": None},
+                {"dimension": "cogency", "value": None, "unscored": "refusal: no"},
+            ],
+            ("clarity 2.5", None, ""),
+        ),
+    ],
+)
+def test_an_answer_of_a_trial_is_in_words_or_says_why_it_is_missing(rows, answer):
+    assert _answer(rows) == answer
 
 
 def test_trials_are_those_of_their_summaries(place, catalogue):
@@ -358,7 +384,7 @@ def test_folders_that_pages_must_not_name_come_longest_first(place, catalogue):
     folders = PublishedCatalogue(catalogue.path).folders()
     lengths = [len(folder) for folder in folders]
     assert lengths == sorted(lengths, reverse=True)
-    assert str(place / "results") in folders
+    assert {str(place / "results"), str(place)} <= set(folders)  # of the results and of the store
     assert lengths[0] > len(str(place / "results")) > lengths[-1]
 
 

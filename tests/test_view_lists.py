@@ -53,6 +53,14 @@ def test_judgements_are_narrowed_to_what_is_wrong_near_or_disagreed_on(judged):
     assert items_of(judged, labelled="wrong", judges="disagree") == {"i1"}
 
 
+def test_a_probability_is_near_its_threshold_within_0_1(tmp_path):
+    rows = answers("one", [(p > 0.5, p) for p in (0.39, 0.4, 0.6, 0.61, 0.14, 0.15, 0.35, 0.36)])
+    rows = [row | ({"threshold": 0.25} if row["probability"] < 0.37 else {}) for row in rows]
+    write_rows(tmp_path / "first.jsonl", rows)
+    near = items_of(open_catalogue([str(tmp_path)]), threshold="near")
+    assert near == {"i1", "i2", "i5", "i6"}  # 0.4 and 0.6 of 0.5; 0.15 and 0.35 of 0.25
+
+
 def test_labels_may_be_words_and_of_several_people(tmp_path):
     write_rows(tmp_path / "first.jsonl", answers("one", [(True, 0.9), (True, 0.8), (True, 0.7)]))
     said = {"i0": ("yes", "no", "no"), "i1": ("yes", "no"), "i2": ("no", "no", "Partially")}

@@ -12,7 +12,7 @@ import pnyx.cases.extractive
 import pnyx.search.reasons
 from command import run
 from pnyx.cases.case import Draft
-from pnyx.cases.extractive import MIN_PREMISE, ExtractiveWriter, headline
+from pnyx.cases.extractive import MIN_PREMISE, ExtractiveWriter, _Point, headline
 from pnyx.core.records import Argument, Document, Premise, Question
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.flow import run_blocking
@@ -113,6 +113,34 @@ def test_a_stated_conclusion_needs_no_reason() -> None:
     assert set(_heads(stated, Document("reason", REASON))) == {stated.conclusion, REASON}
 
 
+@pytest.mark.parametrize(("length", "quoted"), [(1000, True), (1001, False)])
+def test_a_stated_conclusion_of_more_than_1000_characters_is_not_quoted(
+    length: int, quoted: bool
+) -> None:
+    claim = "Rents should be capped, because families lose their homes and their schools"
+    claim = claim + " and" * ((length - len(claim) - 1) // 4)
+    claim = claim.ljust(length - 1, "s") + "."
+    assert len(claim) == length
+    stated = Argument("a", claim, (Premise(REASON),), "pro", QUESTION.text)
+    assert (claim in _heads(stated)) is quoted
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Perhaps even when in they failed at the end.", "leaning"),
+        ("Perhaps even when in most they failed at the end.", ""),
+    ],
+)
+def test_a_pronoun_refers_back_within_the_first_five_words(sentence: str, expected: str) -> None:
+    assert flaw(sentence) == expected
+
+
+@pytest.mark.parametrize(("before", "quoted"), [(59, [REASON]), (60, [])])
+def test_sixty_sentences_of_a_document_are_read(before: int, quoted: list[str]) -> None:
+    assert _heads(Document("page", "Who pays for all of it? " * before + REASON)) == quoted
+
+
 def test_the_least_probability_is_the_one_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MIN_REASON == 0.6
     chance = float(reason_probabilities([PLAIN], load_encoder().encode([PLAIN]))[0])
@@ -160,6 +188,32 @@ def test_of_equal_reasons_the_one_closer_to_the_claim_is_the_headline(
     monkeypatch.setattr(pnyx.cases.extractive, "reason_probabilities", lambda *_: equal)
     assert headline(texts, vectors, vectors[0]) == (0, 0.7)
     assert headline(texts, vectors, vectors[1]) == (1, 0.7)
+
+
+@pytest.mark.parametrize(("second", "best"), [(2.1, 0), (2.3, 1)])
+def test_a_unit_of_likeness_to_the_text_counts_as_log_odds_of_4(
+    monkeypatch: pytest.MonkeyPatch, second: float, best: int
+) -> None:
+    # The mean is (0.5, 0.5), so both are 0.5 like the text. The first is the claim: 0.5 more. The
+    # second is half the text further down: 0.05 less. 4 (0.5 + 0.05) is a log-odds of 2.2.
+    vectors = np.eye(2, dtype=np.float32)
+    chances = np.array([0.5, 1 / (1 + np.exp(-second))])
+    monkeypatch.setattr(pnyx.cases.extractive, "reason_probabilities", lambda *_: chances)
+    assert headline(["A.", "B."], vectors, vectors[0])[0] == best
+
+
+@pytest.mark.parametrize(("second", "premise"), [(0.72, 1), (0.75, 2)])
+def test_a_premises_probability_of_a_reason_counts_as_a_cosine_of_0_3(
+    second: float, premise: int
+) -> None:
+    # Close to conclusion and question together: 1.0 and 0.9. 0.3 (0.4 + 1/3) makes up for 0.1.
+    vectors = np.zeros((3, 4), dtype=np.float32)
+    vectors[:, 0], vectors[:, 1] = (1.0, 0.5, 0.45), (0.0, 0.5, 0.45)
+    vectors[1, 2], vectors[2, 3] = 0.5**0.5, 0.595**0.5
+    reasons = np.array([0.9, 0.4, second])
+    point = _Point(Document("d", "A. B. C."), ("A.", "B.", "C."), vectors, reasons, stated=False)
+    query = np.array([0.0, 1.0, 0.0, 0.0], dtype=np.float32)
+    assert ExtractiveWriter(premises=1)._premises(point, query, []) == [premise]
 
 
 def test_the_inputs_are_what_they_are_said_to_be() -> None:

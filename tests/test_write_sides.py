@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.cases.argument import _likely
-from pnyx.cases.passage_sides import BY_PASSAGE, side_chance
+from pnyx.cases.argument import _best, _likely
+from pnyx.cases.page.notes import label_notes
+from pnyx.cases.passage_sides import BY_MODEL, BY_PASSAGE, side_chance
 from pnyx.cases.plan import Plan
 from pnyx.cases.side_choice import expected_about, settled_by_label
 from pnyx.cases.side_choice import place as place_async
@@ -20,9 +21,12 @@ from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit
 from pnyx.judging.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking
+from pnyx.search.engine import Hit
+from pnyx.search.hits import RetrievedDocument
 from pnyx.search.polarity import read_claim, same_words
 from pnyx.search.sides import CORPUS_LABEL, match_labels
 from pnyx.search.topics import TopicMatch, TopicMatcher
+from pnyx.web.ask.views import _label
 
 BY = Provenance("written")
 QUESTION = Question("q", "Should voting be compulsory?")
@@ -279,6 +283,39 @@ def test_a_label_on_another_topic_says_that_a_passage_is_off(
     assert [one.passed_over for one in placed] == [False, passed_over]
 
 
+def test_the_page_names_topics_whose_labels_nearly_count() -> None:
+    """Five lines at most, from a probability of 0.3; passages on others are counted."""
+    used = TopicMatch("Compulsory voting", 1.0, 0.0, "words", used=True)
+    near = [TopicMatch(f"Near {n}", 0.25, 0.05, "meaning", used=False) for n in range(5)]
+    other = TopicMatch("Other", 0.25, 0.04, "meaning", used=False)
+    first, *lines, last = label_notes([(used, 3), *((match, 1) for match in near), (other, 2)])
+    assert first.startswith("Labels on “Compulsory voting” (3 passages) count: ")
+    uncertain = " do not count: it is too uncertain whether the topic asks the same (same 0.25, "
+    uncertain += "opposite 0.05); --topic names it."
+    assert lines == [f"Labels on “Near {n}” (one passage){uncertain}" for n in range(4)]
+    # The fifth near topic would be the sixth line: its passage is counted with the other two.
+    assert last == "3 passages have labels on other topics, which do not count."
+    (last,) = label_notes([(other, 1)])
+    assert last == "One passage has a label on another topic, which does not count."
+
+
+def test_an_unknown_quality_counts_as_one_half_in_the_order() -> None:
+    placed = _placed(dict.fromkeys("abc", 1.0), [0.9, 0.9, 0.9])
+    best = _best(placed, "pro", {"a": 0.49, "c": 0.51}, Plan())
+    assert [passage.document.id for passage in best] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("same", "words"),
+    [(0.15, "perhaps this question (p = 0.20)"), (0.14, "another question (p = 0.19)")],
+)
+def test_a_result_says_whether_its_label_may_be_about_the_question(same: float, words: str) -> None:
+    argument = Argument("a", "Cars harm.", stance="pro", topic="Ban cars")
+    match = TopicMatch("Ban cars", same, 0.05, "meaning", used=False)
+    retrieved = RetrievedDocument(Hit("a", 1, 1.0), argument, match)
+    assert _label(retrieved, None) == f"labelled pro on “Ban cars”, {words}"
+
+
 @pytest.mark.parametrize(("why", "probability"), [("meaning", 0.95), ("words", None)])
 def test_a_label_is_as_likely_to_be_on_the_question_as_its_topic(
     why: Any, probability: float | None
@@ -324,6 +361,15 @@ def test_a_judges_no_keeps_a_passage_from_being_argued_with(
     plan = Plan(certainty=0.4)
     (placed,) = run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))
     assert placed.sided.sides == sides
+
+
+def test_a_side_judged_by_a_model_is_as_likely_as_its_likeliest_passage_to_six_digits() -> None:
+    by = Provenance("m", method=BY_MODEL)
+    known: list[Answer] = [Judged(True, by, p) for p in (0.6234567, 0.5)]
+    documents: list[Evidence] = [Document("a", "a"), Document("b", "b")]
+    judge: Any = Weighing(dict.fromkeys("ab", 1.0))
+    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known))
+    assert _likely(placed, "pro") == 0.623457
 
 
 def test_what_nobody_states_becomes_no_probability() -> None:

@@ -13,11 +13,11 @@ import pytest
 from chat_replies import blocks_in, question_reply, sides_reply
 from chat_server import ChatServer
 from pnyx.cases import passage_sides
-from pnyx.cases.model_sides import BATCH, PassageAnswer, _confidence, joined_shares
+from pnyx.cases.model_sides import BATCH, ModelSides, PassageAnswer, _confidence, joined_shares
 from pnyx.cases.model_weight import Weighing
 from pnyx.cases.plan import ASKED
 from pnyx.cli import main
-from pnyx.core.records import Document, judged_text
+from pnyx.core.records import Document, Question, judged_text
 from pnyx.formats.bundled_example import load_example
 from pnyx.search.build import build_index
 
@@ -46,6 +46,20 @@ def test_where_both_orders_differ_the_more_confident_answer_is_likelier() -> Non
 def test_two_equal_answers_are_as_likely_as_one() -> None:
     answer = PassageAnswer("no", 0.9)
     assert joined_shares([answer, answer]) == pytest.approx(joined_shares([answer]))
+
+
+def test_a_passage_is_asked_about_again_below_a_confidence_of_0_75() -> None:
+    model: Any = type("Named", (), {"name": "m"})()
+    answers = [
+        PassageAnswer("yes", 0.75),
+        PassageAnswer("no", 0.74),
+        PassageAnswer("both", 0.98),
+        PassageAnswer("neither", 0.75),
+        "missing: not in the reply",
+        "refusal",
+    ]
+    assert ModelSides(model, Question("q", QUESTION))._unsure(answers) == [1, 2, 4]
+    assert ModelSides(model, Question("q", QUESTION), most=True)._unsure(answers) == [1, 2, 4, 5]
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,14 @@ def test_what_a_robots_txt_means_that_is_not_there(robots, outcome):
     assert ("/page" in site.paths) == (outcome == FETCHED)
 
 
+def test_a_site_that_wants_more_than_a_minute_between_requests_is_left_out():
+    robots = (200, {}, b"User-agent: *\nCrawl-delay: 60.5")
+    with Site({"/robots.txt": robots, "/a": article("Tea")}) as site:
+        page = fetch(f"{site.url}/a")
+    assert (page.outcome, page.detail) == ("robots", "wants 60.5 s between two requests")
+    assert site.paths == ["/robots.txt"]
+
+
 def test_a_robots_txt_that_does_not_come_forbids_everything():
     with Site({"/robots.txt": SiteHandler.trickle, "/page": article("Tea")}) as site:
         page = fetch(f"{site.url}/page", limits=FetchLimits(seconds=0.3))
@@ -358,6 +366,16 @@ def test_what_becomes_of_bad_answers(page, outcome):
         found = fetch(f"{site.url}/a", limits=FetchLimits(seconds=60.0, bytes=200_000, delay=0.0))
     assert found.outcome == outcome
     assert bool(found.body) == (outcome == FETCHED)
+
+
+def test_which_outcomes_may_pass():
+    outcomes = ("robots_unknown", "dns", "unreachable", "connection", "timeout", "redirects", "pdf")
+    passing = [Fetched("http://a.test/", outcome).passing for outcome in outcomes]
+    assert passing == [True] * 5 + [False] * 2
+    statuses = [
+        s for s in range(200, 600) if Fetched("http://a.test/", "http_error", status=s).passing
+    ]
+    assert statuses == [408, 425, 429, 500, 502, 503, 504]
 
 
 @pytest.mark.parametrize("packed", [zlib.compress(article("Tea")), DEFLATED])

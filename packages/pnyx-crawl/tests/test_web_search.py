@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import time
 from pathlib import Path
 
 import anyio
@@ -72,7 +73,16 @@ def test_serper_is_asked_as_it_wants_to_be():
 
 
 @pytest.mark.parametrize(
-    "script", [[500], [429, 503], ["hang up"], [b"<html>"], [b'{"organic": 7}'], [b"[" * 100_000]]
+    "script",
+    [
+        [500],
+        [429, 503],
+        [408, 425],
+        ["hang up"],
+        [b"<html>"],
+        [b'{"organic": 7}'],
+        [b"[" * 100_000],
+    ],
 )
 def test_what_may_pass_is_tried_again(script):
     with SearchServer({"tea": URLS}, script) as server:
@@ -105,6 +115,7 @@ def test_a_query_that_fails_for_good_fails_alone(script, reason, attempts):
         (400, "the account has no credits left"),
         (402, "payment is required"),
         (404, "the address is not that of the API"),
+        (405, "the address is not that of the API"),
         (302, "keys are not sent on"),
     ],
 )
@@ -280,3 +291,16 @@ def test_an_archive_is_one_processs_own_and_nothing_else(tmp_path):
         other.execute("CREATE TABLE x (y)")
     with pytest.raises(InputError, match="is not an archive of pnyx files web"):
         Archive(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "known"), [(0, True), (86_399, True), (86_401, False), (-60, False)]
+)
+def test_a_robots_txt_is_kept_for_a_day(tmp_path, monkeypatch, seconds, known):
+    with Archive(tmp_path / "a") as archive:
+        read = time.time()
+        archive.keep_robots("https://a.test", "read", "User-agent: *")
+        # It was written a moment after `read`, so that it is a moment younger than `seconds`.
+        monkeypatch.setattr(time, "time", lambda: read + seconds + 0.5)
+        expected = ("read", "User-agent: *") if known else None
+        assert archive.robots("https://a.test") == expected
