@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pnyx._version import __version__
-from pnyx.cases.model_weight import Weighing
 from pnyx.cases.plan import ARGUED
 from pnyx.cases.side_choice import Expected, chance
 from pnyx.core.errors import InputError, shorten
@@ -29,6 +28,9 @@ from pnyx.judging.judge_names import introduced
 from pnyx.judging.statements import side_names, statements_of
 from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.stats.base import Measured
+
+if TYPE_CHECKING:
+    from pnyx.cases.model_weight import Weighing
 
 LIKELIHOODS: Final[Mapping[str, float]] = {"very likely": 0.8, "likely": 0.6, "possibly": ARGUED}
 """Words for the probability that a passage argues its side, by the least probability.

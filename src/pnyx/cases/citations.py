@@ -10,7 +10,7 @@ from pnyx.core.errors import shorten
 from pnyx.core.records import Evidence, Response, Sentence, judged_text
 from pnyx.formats.text.citations import without_notes
 from pnyx.formats.text.segment import split_sentences
-from pnyx.judging.answers import QUOTED, Answer, Judged
+from pnyx.judging.answers import QUOTED, Answer, Judged, is_quoted
 from pnyx.judging.base import Judge, ask_async
 from pnyx.judging.judge_names import short_name
 from pnyx.judging.questions import Support
@@ -56,6 +56,15 @@ def said_of_citations(judge: str, writer: str, *, quotes: bool) -> str:
     also = writer == judge or writer.startswith(f"{judge} (")
     who = short_name(judge) + (", which also wrote the text" if also else "")
     return f"judged by {who}, each against the whole cited passage with its title"
+
+
+def quoted(response: Response, support: Mapping[tuple[int, str], Answer]) -> int:
+    """Return the number of sentences that only quote; no measure counts them."""
+    return sum(
+        bool(sentence.citations)
+        and all(is_quoted(support.get((position, c.doc_id))) for c in sentence.citations)
+        for position, sentence in enumerate(response.sentences)
+    )
 
 
 async def judge_citations(

@@ -56,7 +56,7 @@ class Command(click.Command):
         words: Mapping[str, click.Command] | None = None,
         **more: Any,
     ) -> None:
-        self.resumes, self.words = resumes, words or {}
+        self.resumes, self.words = resumes, {} if words is None else words
         super().__init__(*args, **more)
 
     def kind_of(self, parameter: click.Parameter) -> TextKind | None:

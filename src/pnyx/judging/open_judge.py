@@ -34,17 +34,6 @@ _WARM = 0.7
 """Temperature of repeats if nothing can be reordered: at 0 all would be equal."""
 
 
-def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
-    """Return the language model as a judge, or without one the packaged judge of these tasks."""
-    if model is None:
-        from pnyx.judging.students.judge import OF_A_CASE, PackagedJudge
-
-        return PackagedJudge(*(tasks or OF_A_CASE))
-    from pnyx.judging.llm.judge import LlmJudge
-
-    return LlmJudge(model)
-
-
 @contextlib.contextmanager
 def open_judge(
     task: Task,

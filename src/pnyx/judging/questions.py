@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pnyx.core.errors import shorten
 from pnyx.formats.label_words import LABEL_WORDS
@@ -24,7 +24,9 @@ from pnyx.judging.answers import (
 )
 from pnyx.judging.combining import votes
 from pnyx.judging.dimensions import Dimension, Scale, aspect_of, dimensions_of, normalised, scale_of
-from pnyx.judging.dimensions.own import OwnDimensions
+
+if TYPE_CHECKING:
+    from pnyx.judging.dimensions.own import OwnDimensions
 
 _YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 

@@ -31,9 +31,6 @@ from pnyx.judging.judge_names import WEAK
 from pnyx.judging.passages import pieces_of, read_passage, wording
 from pnyx.judging.questions import JudgeQuestion, Support, blank
 from pnyx.judging.statements import statements
-from pnyx.judging.students.quality.overall import QualityJudge
-from pnyx.judging.students.related_task import RelatedJudge
-from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
 from pnyx.judging.students.student import Score, StudentJudge, load_scorer, read_student
 
 _CHUNK = 64
@@ -90,8 +87,11 @@ ANSWER = "answer"
 OF_A_CASE = (CITATION, "relevance", "stance")
 """Tasks about an argued case."""
 
+_BY_RULES = ("negative", "needs-citation")
+"""Tasks on which explicit rules decide: the keys of `rules.RULE_TASKS`."""
+
 _PACKAGED = (
-    *("support", CITATION, ANSWER, "nugget", "relevance", "stance", "quality", *RULE_TASKS),
+    *("support", CITATION, ANSWER, "nugget", "relevance", "stance", "quality", *_BY_RULES),
     "unanswerable",
 )
 """Tasks that a packaged model answers; docs/lab/benchmarks.md has the figures and alternatives."""
@@ -122,14 +122,18 @@ class PackagedJudge:
         self.kinds: frozenset[type] = frozenset().union(*(m.kinds for m in self._models.values()))
 
     def _model(self, task: str) -> Judge:
-        if task in RULE_TASKS:
+        if task in _BY_RULES:
+            from pnyx.judging.students.rules import RuleJudge
+
             return RuleJudge()
         if task == "unanswerable":
+            from pnyx.judging.students.related_task import RelatedJudge
+
             return RelatedJudge(_once(EncoderJudge))
         if task == "support":
             return load_perspective_student()
         special: Mapping[str, Callable[[], Judge]] = {
-            "quality": QualityJudge,
+            "quality": _quality_judge,
             "stance": SideJudge,
             "nugget": AssignmentJudge,
             ANSWER: AnswerJudge,
@@ -185,6 +189,12 @@ class PackagedJudge:
                 emit(at[number], answer)
 
             await model.answer(batch, put)
+
+
+def _quality_judge() -> Judge:
+    from pnyx.judging.students.quality.overall import QualityJudge
+
+    return QualityJudge()
 
 
 def _packaged_task(question: JudgeQuestion) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.models.http.addresses import read_key, read_spec, shown_address
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +56,8 @@ def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) 
         from pnyx.models.embed.encoder import load_encoder
 
         return load_encoder()
+    from pnyx.models.http.addresses import read_key, read_spec, shown_address
+
     named = read_spec(spec)
     if named is None:
         excerpt = shorten(shown_address(spec))

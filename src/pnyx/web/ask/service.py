@@ -21,10 +21,9 @@ from pnyx.core.errors import IndexFolderError, PnyxError
 from pnyx.core.native import advise_compiling
 from pnyx.core.network import is_remote
 from pnyx.core.records import Question, question_id
-from pnyx.judging.counted_judge import Watched
+from pnyx.judging.counted_judge import Watched, default_judge
 from pnyx.judging.documents import find_document
 from pnyx.judging.judge_names import short_name
-from pnyx.judging.open_judge import default_judge
 from pnyx.judging.open_models import Say, open_model
 from pnyx.judging.options import PaidModelSpec
 from pnyx.models.http.flow import LeftError, cores
