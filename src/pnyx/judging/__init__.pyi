@@ -27,8 +27,8 @@ from .measures.summary import AnswerSummary, summarise_answers
 from .measures.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .measures.trials import Decline, measure_decline
 from .perspectives import ask_perspectives
-from .questions import Preference, Ranking, Rating, Support
-from .runs.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
+from .questions import PairSource, Preference, Ranking, Rating, Support
+from .runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
 from .runs.results import Applied, apply_judge
 from .store.completions import StoredModel
 from .store.store import Store

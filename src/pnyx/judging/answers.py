@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from pnyx.core.restricted_mode import hides_text, reason_word, textless
@@ -290,3 +291,8 @@ def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
         **noted,
     }
+
+
+def now() -> str:
+    """Return the time in UTC in the format of the rows."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -5,7 +5,7 @@ A question's task selects prompt and calibration; its kind determines the type o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -369,3 +369,21 @@ def blank(question: JudgeQuestion) -> str:
         if not any(character.isalnum() for text in texts for character in text):
             return f"blank: the {name} has no words"
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class PairSource:
+    """Items that can be iterated over several times.
+
+    Attributes:
+        make: returns an iterator over the items, always the same ones in the same order.
+        about: description of the source with hashes, so that a later run can recognise it.
+        count: the number of items; None if unknown before the end.
+    """
+
+    make: Callable[[], Iterator[Any]]
+    about: Mapping[str, Any]
+    count: int | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.make()

@@ -29,7 +29,7 @@ from pnyx.judging.options import JudgeSpec
 from pnyx.relevance.tables import distilled_table
 
 if TYPE_CHECKING:
-    from pnyx.judging.runs.pairs import PairSource
+    from pnyx.judging.questions import PairSource
     from pnyx.judging.runs.results import Applied
     from pnyx.judging.runs.shards import Shard
     from pnyx.judging.students.trainer import Trainer

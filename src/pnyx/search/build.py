@@ -15,7 +15,7 @@ from typing import Any
 
 from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.core.files import atomic_folder
-from pnyx.core.locks import locked
+from pnyx.core.folders import locked
 from pnyx.core.placement import recover_folder
 from pnyx.core.progress import counting
 from pnyx.core.records import Evidence

@@ -23,9 +23,9 @@ from pnyx.audit.checks.json_rows import (
     parse_document,
     rows_of_columns,
 )
-from pnyx.core.devices import device_status
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import clean_text, clean_value, guarded, open_binary, read_head
+from pnyx.core.folders import device_status
 from pnyx.formats.cells import is_missing, plain_cell
 from pnyx.formats.documents.table_rows import scan_sheets
 from pnyx.formats.documents.tables import numbered_rows, read_parquet

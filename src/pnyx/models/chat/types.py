@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 MAX_REPLY_BYTES = 1024 * 1024
 """The longest reply that is stored whole, as UTF-8, well below `files.MAX_LINE_BYTES`."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def printable(text: str) -> str:
-    """Replace lone surrogates, which files and requests cannot contain."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)
