@@ -29,6 +29,7 @@ from pnyx.search.options import SearchSpec
 if TYPE_CHECKING:
     from pnyx.cases.case import Case, Draft, Writer
     from pnyx.core.records import Evidence, Question, Side
+    from pnyx.judging.base import Judge
     from pnyx.judging.store.completions import StoredModel
 
 
@@ -98,19 +99,19 @@ def command(
         open_writing_models(model, citations, say) as models,
         watched(default_judge(models.llm), models.models) as judge,
     ):
-        deciding, citing, plan = judge, judge.alongside(models.citation_judge), argue_plan(spec)
+        deciding: Judge = judge
+        citing: Judge = judge.alongside(models.citation_judge)
         if model.plan:
             from pnyx.cases.stand_ins import StandInJudge
 
             deciding, citing = StandInJudge(deciding), StandInJudge(citing)
-            plan = replace(plan, most=True)
         case = argue(
             open_searcher(opened, search, models.llm, deciding, say),
             topic,
             judge=deciding,
             writer=_writer(spec, models.llm, plan=model.plan),
             citation_judge=citing,
-            plan=plan,
+            plan=replace(argue_plan(spec), most=model.plan),
             model=models.llm,
         )
         if model.plan:
@@ -167,7 +168,7 @@ def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
 
 def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:
     """Write the responses of cases as TREC RAG JSONL, empty ones for sides without evidence."""
-    from pnyx.cases.case import submitted_response
+    from pnyx.cases.citations import submitted_response
     from pnyx.core.files import atomic_text
     from pnyx.formats import write_responses
 

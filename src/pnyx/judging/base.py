@@ -184,8 +184,8 @@ async def ask_async(
 
 def _listed(questions: Any, task: str | None) -> tuple[Sequence[JudgeQuestion], bool]:
     """Return what `ask` was given as questions, and whether it was a single one."""
-    made = isinstance(questions, list) and all(isinstance(q, QuestionKind) for q in questions)
-    if made and task is None:
+    ready = isinstance(questions, list) and all(isinstance(q, QuestionKind) for q in questions)
+    if ready and task is None:
         return questions, False
     from pnyx.judging.question_rows import questions_of
 

@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from pnyx.cases.case import Draft, sentence_lines, with_scores
-from pnyx.cases.citations import judge_citations, said_of_citations, without_foreign_citations
+from pnyx.cases.case import Draft, sentence_lines
+from pnyx.cases.citations import (
+    judge_citations,
+    said_of_citations,
+    with_scores,
+    without_foreign_citations,
+)
 from pnyx.cases.limits import Limits
 from pnyx.cases.report_plan import WritingPlan
 from pnyx.core.errors import shorten
