@@ -2,7 +2,7 @@
 #   make demo      install into .venv and run the main job on the bundled example
 #   make test      install with the test tools; every check, and one test at least of each kind
 #   make test-all  the rest too: what is slow, what trains (PyTorch), the other Pythons found here,
-#                  and mutants of the last change
+#                  an hour of load, and mutants of the last change
 #   make check     the fast inner loop: lint, types, import contracts, quick tests
 #   make docs      build the site of the documentation into docs/_build/html
 
@@ -17,7 +17,7 @@ EXTRAS := ingest,datasets,local,retrieval,dense,fast,opensearch,tables,autojudge
 house:
 	$(BIN)/python lab/house.py
 
-.PHONY: demo test quick test-all test-rest test-train mutants check house docs lint format clean
+.PHONY: demo test quick test-all test-rest test-train test-soak mutants check house docs lint format clean
 
 demo: $(VENV)/.core
 	$(BIN)/pnyx demo --out demo-out
@@ -37,7 +37,7 @@ test: $(VENV)/.dev
 quick: $(VENV)/.dev
 	$(PYTEST) -m "not all and not train" --durations=20
 
-test-all: test test-rest test-train mutants
+test-all: test test-rest test-train test-soak mutants
 
 # What `make test` leaves out, and every property on all its examples. Some tests kill servers, press
 # keys or wait for a cluster: one that fails beside others is run again alone, and must pass then.
@@ -51,6 +51,11 @@ test-rest: $(VENV)/.docs
 test-train: $(VENV)/.all
 	$(call TIMED,$(PYTEST) -m train --durations=20 && \
 	$(BIN)/python lab/pythons.py $(EXTRAS))
+
+# Load for an hour: `serve` and `label` with clients that leave, kills, a judging run with faults.
+test-soak: export PNYX_SOAK_MINUTES ?= 60
+test-soak: $(VENV)/.dev
+	$(call TIMED,OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 -m soak)
 
 # Small changes in the lines that the last commit, or the working tree, changed: which ones does no
 # quick test notice? CONTRIBUTING.md says how to read the table.

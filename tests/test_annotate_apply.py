@@ -1,4 +1,4 @@
-"""`pnyx annotate apply`: every pair labelled once, whatever is killed; formats; graded qrels."""
+"""`pnyx annotate label --annotations-out`: each pair once, whatever is killed; qrels."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def topics(tmp_path):
 
 def run(capsys, *arguments):
     with pytest.raises(SystemExit) as stopped:
-        main(["annotate", "apply", *map(str, arguments)])
+        main(["annotate", "label", *map(str, arguments)])
     captured = capsys.readouterr()
     return stopped.value.code, captured.out, captured.err
 
@@ -353,7 +353,7 @@ def test_a_fault_in_the_last_line_shows_before_anything_is_judged(tmp_path, caps
     path.write_text(json.dumps(good) + "\n" + json.dumps({"id": "2"}) + "\n")
     with pytest.raises(InputError, match=r"pairs\.jsonl:2: no question"):
         pairs_of_items(path)
-    status, _, error = run(capsys, path, "--out", tmp_path / "a.jsonl")
+    status, _, error = run(capsys, path, "--annotations-out", tmp_path / "a.jsonl")
     assert (status, error.count("\n")) == (2, 1)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -479,7 +479,7 @@ def test_qrels_hold_the_judges_own_verdicts_unless_thresholds_are_given(capsys, 
         )
     )  # fmt: skip
     qrels = tmp_path / "qrels.txt"
-    options = (pairs, "--judge", tmp_path / "former", "--out", tmp_path / "a.jsonl")
+    options = (pairs, "--judge", tmp_path / "former", "--annotations-out", tmp_path / "a.jsonl")
     status, said, _ = run(capsys, *options, "--qrels", qrels)
     assert status == 3
     assert "qrels: 1 of grade 0, 1 of grade 1, 1 without a line" in said
@@ -494,7 +494,17 @@ def test_questions_by_corpus_to_labels_and_qrels_and_other_thresholds_later(
     capsys, index, topics, tmp_path
 ):
     out, qrels = tmp_path / "a.jsonl", tmp_path / "qrels.txt"
-    options = ("--all", "--index", index, "--topics", topics, "--out", out, "--qrels", qrels)
+    options = (
+        "--all",
+        "--index",
+        index,
+        "--topics",
+        topics,
+        "--annotations-out",
+        out,
+        "--qrels",
+        qrels,
+    )
     status, said, error = run(capsys, *options, "--thresholds", "0.3,0.7")
     assert status == 0
     assert "6 of 6 pairs labelled by packaged; qrels: " in said
@@ -513,7 +523,7 @@ def test_questions_by_corpus_to_labels_and_qrels_and_other_thresholds_later(
 def test_a_model_that_refuses_is_exit_status_3_and_no_qrels(capsys, index, topics, tmp_path):
     options = ("--all", "--index", index, "--topics", topics)
     with ChatServer(default="refusal") as server:
-        asked = ("--judge", server.spec, "--out", tmp_path / "a.jsonl")
+        asked = ("--judge", server.spec, "--annotations-out", tmp_path / "a.jsonl")
         assert run(capsys, *options, *asked)[0] == 3
         count = len(server.asked())
         qrels = ("--qrels", tmp_path / "q.txt")
@@ -530,7 +540,7 @@ def test_a_model_that_refuses_is_exit_status_3_and_no_qrels(capsys, index, topic
 
 def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topics, tmp_path):
     out = tmp_path / "a.jsonl"
-    options = ("--all", "--index", index, "--topics", topics, "--out", out)
+    options = ("--all", "--index", index, "--topics", topics, "--annotations-out", out)
     for place in (out, tmp_path / "." / "a.jsonl", f"{out}.manifest.json", topics):
         status, _, error = run(capsys, *options, "--qrels", place)
         assert (status, out.exists()) == (2, False)
@@ -553,10 +563,45 @@ def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topic
 )
 def test_wrong_usage_is_one_line(capsys, tmp_path, monkeypatch, wrong, said):
     monkeypatch.chdir(tmp_path)
-    status, _, error = run(capsys, *wrong, "--out", "a.jsonl")
+    status, _, error = run(capsys, *wrong, "--annotations-out", "a.jsonl")
     assert (status, error.count("\n")) == (2, 1)
     assert said in error
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("p.jsonl",), "expected --out or --annotations-out"),
+        (("p.jsonl", "--out", "o", "--annotations-out", "a.jsonl"), "exclude each other"),
+        (("--out", "o"), "expected PAIRS, or --run or --all"),
+        (("p.jsonl", "--out", "o", "--all"), "--all requires --annotations-out"),
+        (("p.jsonl", "--out", "o", "--shard", "1/2"), "--shard requires --annotations-out"),
+        (("p.jsonl", "--out", "o", "--with-text"), "--with-text requires --annotations-out"),
+        (("p.jsonl", "--out", "o", "--qrels", "q"), "--qrels requires --annotations-out"),
+        (
+            ("p.jsonl", "--annotations-out", "a.jsonl", "--form", "listwise"),
+            "--form requires --out",
+        ),
+        (
+            ("p.jsonl", "--annotations-out", "a.jsonl", "--shots", "2"),
+            "--shots requires --examples",
+        ),
+    ],
+)
+def test_options_of_the_other_output_are_refused(capsys, tmp_path, monkeypatch, wrong, said):
+    monkeypatch.chdir(tmp_path)
+    status, _, error = run(capsys, *wrong)
+    assert (status, error.count("\n")) == (2, 1)
+    assert said in error
+    assert list(Path().iterdir()) == []
+
+
+def test_the_former_command_says_what_to_use(capsys):
+    with pytest.raises(SystemExit):
+        main(["annotate", "apply", "p.jsonl", "--out", "a.jsonl"])
+    said = "apply was removed: use pnyx annotate label, with --annotations-out in place of --out"
+    assert said in capsys.readouterr().err
 
 
 def test_a_plan_asks_nothing(capsys, index, topics, tmp_path):

@@ -198,5 +198,5 @@ def test_help_can_be_taken_in(path):
 def test_a_mistyped_command_gets_a_suggestion():
     done = CliRunner().invoke(app, ["serch"])
     assert (done.exit_code, "Did you mean 'search'?" in done.output) == (2, True)
-    done = CliRunner().invoke(app, ["store", "exprot"])
-    assert "Did you mean 'export'?" in done.output
+    done = CliRunner().invoke(app, ["nuggets", "creat"])
+    assert "Did you mean 'create'?" in done.output

@@ -57,7 +57,13 @@ def test_the_page_begins_with_the_words_and_has_every_part() -> None:
     first = str(check).splitlines()[0]
     assert first.replace('"', "&#34;") in page
     assert "data:image/svg+xml;base64," in page
-    for command in ("audit run", "audit card", "audit check", "check RESULTS RESULTS", "--plan"):
+    for command in (
+        "audit run",
+        "audit card",
+        "audit card --against",
+        "check RESULTS RESULTS",
+        "--plan",
+    ):
         assert command in page
     assert "Calibration" not in headings(check_html(pnyx.check(items(120, 30))))
     assert "Disagreements" not in headings(check_html(pnyx.check(items(120, 0))))

@@ -1,4 +1,4 @@
-"""`pnyx audit run` and `pnyx audit check`: every trial, one card, and a later judge held to it."""
+"""`pnyx audit run` and `audit card`: every trial, one card, and a later judge held to it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
         Path("A/card.json").rename("judge.json")
 
         model = ("--judge", f"{server.url}#judge")
-        check = ("audit", "check", "--card", "judge.json", "--out")
+        check = ("audit", "card", "--against", "judge.json", "--again")
         status, out, said = called(capsys, *check, "B")
         assert status == 2
         assert "name it with --judge" in said  # a card does not choose who is asked
@@ -90,9 +90,13 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
     # Results and folders may be named, too; what the card has and they lack was not measured.
     folders = ("C/support", "C/noise")
     status, out, _ = called(
-        capsys, "audit", "check", *folders, "--card", "judge.json", "--margin", "1", "--json"
-    )
+        capsys, "audit", "card", *folders, "--against", "judge.json", "--margin", "1", "--json",
+        "--out", "later.json"
+    )  # fmt: skip
     assert status == 3
+    assert [row["trial"] for row in json.loads(Path("later.json").read_text())["trials"]] == [
+        "noise"
+    ]
     assert "support, injection: excess" in json.loads(out)["not_measured"]
 
 
@@ -109,8 +113,8 @@ def test_some_trials_have_a_card_of_these_and_one_alone_has_none(capsys):
         assert sorted(p.name for p in Path("A").iterdir() if p.is_dir()) == [
             "injection", "length", "support",
         ]  # fmt: skip
-        check = ("audit", "check", "--card", "A/card.json", "--judge", f"{server.url}#judge")
-        assert called(capsys, *check, "--out", "B")[0] == 0  # the same trials, asked again
+        check = ("audit", "card", "--against", "A/card.json", "--judge", f"{server.url}#judge")
+        assert called(capsys, *check, "--again", "B")[0] == 0  # the same trials, asked again
         again = json.loads(Path("B/card.json").read_text())["trials"]
         assert [row["trial"] for row in again] == ["length", "injection"]
         assert run("run", path, "--trial", "length", *model, "C") == 0
@@ -163,12 +167,20 @@ def test_labels_and_place_are_looked_at_before_anything_is_asked(capsys):
 def test_what_cannot_be_checked_is_one_line(capsys):
     write_rows("x.json", [{"format": "pnyx-card", "judge": "j", "asked": [], "trials": []}])
     for arguments, said in (
-        (("--card", "none.json", "--out", "B"), "none.json: expected a card"),
-        (("--card", "x.json"), "give NOW, or --out"),
-        (("--card", "x.json", "--out", "B"), "does not record its command"),
-        (("x.json", "--card", "x.json"), "no figure in common"),
+        (("--against", "none.json", "--again", "B"), "none.json: expected a card"),
+        (("--against", "x.json"), "give R, or --against with --again"),
+        (("--against", "x.json", "--again", "B"), "does not record its command"),
+        (("x.json", "--against", "x.json"), "no figure in common"),
+        ((), "give R, or --against with --again"),
+        (("x.json",), "expected --out to write the card, or --against to compare it"),
+        (("x.json", "--out", "c.md", "--margin", "0.2"), "--margin requires --against"),
+        (("x.json", "--out", "c.md", "--again", "B"), "--again requires --against"),
+        (("--against", "x.json", "--again", "B", "--out", "c.md"), "--out requires R"),
+        (("--against", "x.json", "--again", "B", "--labels", "l"), "--labels requires R"),
+        (("x.json", "--against", "x.json", "--out", "c.md"), "--out requires results"),
+        (("x.json", "--against", "x.json", "--with", "editor=local"), "--with requires --again"),
     ):
-        status, out, err = called(capsys, "audit", "check", *arguments)
+        status, out, err = called(capsys, "audit", "card", *arguments)
         assert (status, out) == (2, "")
         assert said in err
         assert err.count("\n") == 1
@@ -212,13 +224,16 @@ def damaged(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def test_a_damaged_card_is_one_line_and_never_called_worse(capsys):
     """Exit status 1 means that the judge is worse; a damaged card is bad input, 2."""
     write_rows("card.json", [full_card()])
-    assert called(capsys, "audit", "check", "card.json", "--card", "card.json")[0] == 0
+    assert called(capsys, "audit", "card", "card.json", "--against", "card.json")[0] == 0
     tried = list(damaged(full_card()))
     assert len(tried) > 100
     for what, card in tried:
         write_rows("bad.json", [card])
-        for arguments in (("bad.json", "--card", "card.json"), ("card.json", "--card", "bad.json")):
-            status, out, err = called(capsys, "audit", "check", *arguments)
+        for arguments in (
+            ("bad.json", "--against", "card.json"),
+            ("card.json", "--against", "bad.json"),
+        ):
+            status, out, err = called(capsys, "audit", "card", *arguments)
             assert (status, out, err.count("\n")) == (2, "", 1), (what, err)
             assert err.startswith("pnyx: bad.json: "), (what, err)
 
@@ -240,7 +255,7 @@ def test_a_card_whose_fields_do_not_fit_together(change, said, capsys):
     card = full_card()
     card["asked"][0] |= change
     write_rows("bad.json", [card])
-    status, out, err = called(capsys, "audit", "check", "bad.json", "--card", "bad.json")
+    status, out, err = called(capsys, "audit", "card", "bad.json", "--against", "bad.json")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
 
@@ -253,11 +268,11 @@ def test_the_trial_and_the_margin_of_a_card_are_known_ones(capsys):
         card = full_card()
         card["trials"][0] |= change
         write_rows("bad.json", [card])
-        status, _, err = called(capsys, "audit", "check", "bad.json", "--card", "bad.json")
+        status, _, err = called(capsys, "audit", "card", "bad.json", "--against", "bad.json")
         assert (status, said in err) == (2, True), err
     for margin, status in ((0, 0), (1, 0), (1.01, 2), (-0.01, 2), ("0.1", 2), (None, 2)):
         write_rows("card.json", [{**full_card(), "margin": margin}])
-        done, _, err = called(capsys, "audit", "check", "card.json", "--card", "card.json")
+        done, _, err = called(capsys, "audit", "card", "card.json", "--against", "card.json")
         assert done == status, (margin, err)
 
 
@@ -273,7 +288,7 @@ def test_the_trial_and_the_margin_of_a_card_are_known_ones(capsys):
 )  # fmt: skip
 def test_a_damaged_record_of_a_card_is_one_line(record, capsys):
     write_rows("card.json", [{**full_card(), "record": record}])
-    status, out, err = called(capsys, "audit", "check", "--card", "card.json", "--out", "again")
+    status, out, err = called(capsys, "audit", "card", "--against", "card.json", "--again", "again")
     assert (status, out, err.count("\n")) == (2, "", 1), err
 
 
@@ -335,7 +350,7 @@ def test_the_same_labelled_items_are_paired(capsys):
     assert sorted(outcomes["label"].split()) == ["0"] * 2 + ["1"] * 6
     assert "i0" not in Path(now).read_text()
     capsys.readouterr()
-    check = ("audit", "check", now, "--card", then, "--json")
+    check = ("audit", "card", now, "--against", then, "--json")
     status, out, _ = called(capsys, *check)
     assert status == 1
     figures = {row["name"]: row for row in json.loads(out)["figures"]}
@@ -350,13 +365,13 @@ def test_the_same_labelled_items_are_paired(capsys):
     write_rows("others.jsonl", [{"id": f"i{n}", "value": n < 5} for n in range(8)])
     later = results("later", {0, 2}, "others.jsonl")
     capsys.readouterr()
-    _, out, _ = called(capsys, "audit", "check", later, "--card", then, "--json")
+    _, out, _ = called(capsys, "audit", "card", later, "--against", then, "--json")
     figures = {row["name"]: row for row in json.loads(out)["figures"]}
     assert (figures["support: f1"]["same_items"], figures["support: f1"]["paired"]) == (True, False)
     card = json.loads(Path(now).read_text())
     card["asked"][0]["outcomes"]["value"] = "x"
     write_rows("broken.json", [card])
-    status, _, said = called(capsys, "audit", "check", "broken.json", "--card", then)
+    status, _, said = called(capsys, "audit", "card", "broken.json", "--against", then)
     assert status == 2
     assert "asked[0]: outcomes: value: found x, expected numbers between blanks" in said
 

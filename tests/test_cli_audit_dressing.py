@@ -257,11 +257,12 @@ def author(prompt: str) -> str:
 def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
     items = argued(9)
     with ChatServer(reply=author) as server:
-        writing = ("audit", "pairs", items, "--llm", server.spec)
-        code, out, _ = called(capsys, *writing, "--plan", "--json")
+        self_trial = ("audit", "run", "--trial", "self", "--judge", server.spec)
+        writing = (*self_trial, items, "--write-pairs")
+        code, out, _ = called(capsys, *writing, "p.jsonl", "--plan", "--json")
         plan = json.loads(out)
         assert (code, plan["items"], plan["models"][0]["calls"], server.asked()) == (0, 7, 7, [])
-        code, out, err = called(capsys, *writing, "--out", "pairs.jsonl", "--json")
+        code, out, err = called(capsys, *writing, "pairs.jsonl", "--json")
         assert code == 3  # one got no argument, one had none to stand beside, one is its own
         assert json.loads(out) == {
             "out": "pairs.jsonl", "items": 9, "pairs": 6, "failed": 1,
@@ -270,11 +271,11 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
         assert "r5: schema" in err
         asked = len(server.asked())
         for _ in range(2):  # what could not be read is asked once more, and then no more
-            assert called(capsys, *writing, "--out", "again.jsonl")[0] == 3
+            assert called(capsys, *writing, "again.jsonl")[0] == 3
             assert len(server.asked()) == asked + 1
         rows = rows_of("pairs.jsonl")
         fewer = write_rows("fewer.jsonl", rows_of(items)[4:])
-        assert called(capsys, "audit", "pairs", fewer, *writing[3:], "--out", "fewer")[0] == 3
+        assert called(capsys, *self_trial, fewer, "--write-pairs", "fewer")[0] == 3
         assert rows_of("fewer") == rows[3:]  # which text comes first stays: people's labels hold
         own = {row["id"]: "a" if row["a_by"] == "test" else "b" for row in rows}
         assert list(own) == ["r1", "r2", "r3", "r4", "r6", "r7"]
@@ -285,16 +286,7 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
             *({"id": i, "value": "ab".replace(own[i], "")} for i in ("r3", "r6")),
             {"id": "r4", "value": "neither"},
         ])  # fmt: skip
-        trying = (
-            "audit",
-            "run",
-            "--trial",
-            "self",
-            "pairs.jsonl",
-            "--judge",
-            server.spec,
-            "--json",
-        )
+        trying = (*self_trial, "pairs.jsonl", "--json")
         own_taste = (*trying, "--writer", "test", "--control")
         found = json.loads(called(capsys, *own_taste, people, "--out", "S")[1])
         # A second judge that prefers whatever comes first: a tie in both orders.
@@ -320,13 +312,19 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
 
 
 def test_what_cannot_be_paired_is_one_line(capsys):
-    llm = ("--llm", "http://127.0.0.1:9/v1#m")
+    llm = ("--judge", "http://127.0.0.1:9/v1#m")
+    own = ("--trial", "self", "--write-pairs", "p.jsonl")
     for count, more, said in (
-        (1, (*llm, "--out", "p.jsonl"), "no item has an argument"),
-        (2, llm, "Missing option '--out'"),
-        (2, ("--out", "p.jsonl"), "requires a language model: add --llm"),
+        (1, (*llm, *own), "no item has an argument"),
+        (2, own, "requires a language model: add --judge"),
+        (2, (*llm, *own[2:]), "--write-pairs requires --trial self"),
+        (2, (*llm, *own, "--trial", "order"), "--write-pairs requires --trial self"),
+        (2, (*llm, *own, "--out", "S"), "--out has no effect with --write-pairs"),
+        (2, (*llm, *own, "--set", "batch=2"), "--set batch has no effect with --write-pairs"),
+        (2, ("--judge", "people.jsonl", *own), "cannot answer here"),
     ):
-        code, _, err = called(capsys, "audit", "pairs", argued(count), *more)
+        write_rows("people.jsonl", [{"id": "r1", "value": "a"}])
+        code, _, err = called(capsys, "audit", "run", argued(count), *more)
         assert (code, said in err) == (2, True), err
     trying = (
         "audit",

@@ -1,4 +1,4 @@
-"""`pnyx audit formats`, and scores of single documents, against judges planted behind a server."""
+"""`pnyx audit run` with several formats, and scores of single documents, on planted judges."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ pytestmark = pytest.mark.usefixtures("own_place")
 
 TOWNS = ("Ashville", "Birchville")
 SOME = ("--format", "support", "--format", "direct")
+ALL = ("--format", "all")
+BOTH = ("--format", "direct", "--format", "listwise-rag-fine")
+OTHER = ("--qrels", "other.txt")
 LABELS = (1, 1, 1, 0)
 """Of a town's four documents, three are relevant to its question."""
 
@@ -62,7 +65,7 @@ def compared(*more: str, items: str | None = None, answer=reply) -> tuple[int, d
     with ChatServer(reply=answer) as server:
         path = items or rag_items()
         status = run(
-            "audit", "formats", path, "--format", "direct", "--format", "listwise-rag-fine",
+            "audit", "run", path, *BOTH,
             "--levels", "0,.5,1", "--sentences", "0,2", "--judge", server.spec, "--out", "F", *more,
         )  # fmt: skip
     return status, json.loads(Path("F/formats.json").read_text())
@@ -100,13 +103,14 @@ def test_formats_are_compared_as_worked_by_hand(capsys):
 
 
 def test_nothing_is_asked_twice_and_view_shows_each_trial(capsys):
-    asking = ("audit", "formats", rag_items(), "--format", "direct", "--levels", "0,1")
+    asking = ("audit", "run", rag_items(), *BOTH, "--levels", "0,1")
     with ChatServer(reply=reply) as server:
         more = ("--sentences", "0,1", "--judge", server.spec, "--out", "F")
         assert run(*asking, *more) == 0
         calls, first = len(server.asked()), Path("F/formats.json").read_bytes()
-        # Of each item: 3 dimensions; then the 2 that see documents, and the 2 that see arguments.
-        assert calls == 2 * (3 + 2 + 2)
+        # Of each item, direct: 3 dimensions; then the 2 that see documents, and the 2 that see
+        # arguments. Of each item, listwise-rag-fine: as it is, with other documents, contradicted.
+        assert calls == 2 * (3 + 2 + 2) + 2 * 3
         assert run(*asking, *more) == 0
         assert len(server.asked()) == calls
     assert Path("F/formats.json").read_bytes() == first
@@ -114,7 +118,8 @@ def test_nothing_is_asked_twice_and_view_shows_each_trial(capsys):
     assert run("view", "F", "--json") == 0
     sources = json.loads(capsys.readouterr().out)["sources"]
     assert {(one["name"], one["kind"], one["problem"]) for one in sources} == {
-        ("noise-direct", "stress", None), ("hallucination-direct", "stress", None)
+        (f"{trial}-{name}", "stress", None)
+        for trial in ("noise", "hallucination") for name in ("direct", "listwise-rag-fine")
     }  # fmt: skip
 
 
@@ -187,7 +192,9 @@ def test_documents_of_answers_are_measured_against_qrels(capsys):
 
 def test_formats_need_no_model_and_plans_ask_nothing(capsys):
     path = rag_items(argument=False)
-    assert run("audit", "formats", path, "--levels", "0,1", "--out", "F", "--json") == 0
+    assert (
+        run("audit", "run", path, "--format", "all", "--levels", "0,1", "--out", "F", "--json") == 0
+    )
     shown = capsys.readouterr()
     found = json.loads(shown.out)
     assert list(found["formats"]) == ["support"]
@@ -195,7 +202,8 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
     assert "2 of 2 items have no argument" in shown.err
     assert "documents" in found["formats"]["support"]
     with ChatServer(reply=reply) as server:
-        assert run("audit", "formats", rag_items(), "--judge", server.spec, "--plan", "--json") == 0
+        asking = ("--format", "all", "--judge", server.spec, "--plan", "--json")
+        assert run("audit", "run", rag_items(), *asking) == 0
         planned = json.loads(capsys.readouterr().out)
         assert server.asked() == []
     assert planned["models"][0]["model"].startswith("rag-direct: ")
@@ -206,24 +214,43 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
     ("command", "said"),
     [
         (
-            ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "x"),
+            ("audit", "run", "rag.jsonl", "--out", "F", "--format", "x", "--format", "direct"),
             "found x, expected",
         ),
         (
-            ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"),
+            ("audit", "run", "rag.jsonl", "--out", "F", "--format", "direct"),
             "requires a language model (--judge)",
         ),
         (
-            ("audit", "formats", "rag.jsonl", "--out", "F", *SOME),
+            ("audit", "run", "rag.jsonl", "--out", "F", *SOME),
             "--format direct requires a language model (--judge)",
         ),
         (
-            ("audit", "formats", "rag.jsonl", "--out", "F", "--set", "nuggets=3"),
+            ("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--set", "nuggets=3"),
             "--set nuggets requires --format",
         ),
-        (("audit", "formats", "bare.jsonl", "--out", "F"), "expected context_relevance among"),
-        (("audit", "formats", "rag.jsonl", "--out", "F", "--qrels", "other.txt"), "is judged for"),
-        (("audit", "formats", "nameless.jsonl", "--out", "F", "--qrels", "other.txt"), "no ids of"),
+        (("audit", "run", "bare.jsonl", "--out", "F", *ALL), "expected context_relevance among"),
+        (("audit", "run", "rag.jsonl", "--out", "F", *ALL, *OTHER), "is judged for"),
+        (("audit", "run", "nameless.jsonl", "--out", "F", *ALL, *OTHER), "no ids of"),
+        (
+            ("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--trial", "order"),
+            "compared in the trials noise and hallucination",
+        ),
+        (("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--repeats", "2"), "is only for repeat"),
+        (("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--task", "quality"), "rag only"),
+        (("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--margin", "0.2"), "--margin is for"),
+        (
+            ("audit", "formats", "rag.jsonl", "--out", "F"),
+            "formats was removed: use pnyx audit run ITEMS --format",
+        ),
+        (
+            ("audit", "pairs", "rag.jsonl", "--out", "p"),
+            "pairs was removed: use pnyx audit run ITEMS --trial self --write-pairs PAIRS",
+        ),
+        (
+            ("audit", "check", "--card", "c.json", "--out", "F"),
+            "check was removed: use pnyx audit card NOW --against CARD",
+        ),
         (
             ("audit", "run", "--trial", "order", "rag.jsonl", "--out", "S", "--qrels", "q"),
             "is only for noise",

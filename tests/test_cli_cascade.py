@@ -89,19 +89,22 @@ def test_labels_of_a_cascade_of_students_are_those_of_its_answers(capsys, studen
     ask = ("--set", f"cheap={words}", "--set", f"cascade={sure}", "--judge", student)
     assert called(capsys, "judge", "relevance", items, *ask, "--out", "both")[0] == 0
     assert called(capsys, "annotate", "label", items, *ask, "--out", "labels")[0] == 0
-    assert called(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")[0] == 0
+    assert (
+        called(capsys, "annotate", "label", items, *ask, "--annotations-out", "applied.jsonl")[0]
+        == 0
+    )
     expected = [(r["id"], r["value"], r["probability"]) for r in rows_of("both/answers.jsonl")]
     for path in ("labels/labelled.jsonl", "applied.jsonl"):
         assert [(r["id"], r["value"], r["probability"]) for r in rows_of(path)] == expected
     files = json.loads(Path("applied.jsonl.manifest.json").read_text())
     assert {"cheap", "cascade", "student"} <= set(json.dumps(files).replace('"', " ").split())
     # The same command judges nothing; with other thresholds it is another judge.
-    again = called(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")
+    again = called(capsys, "annotate", "label", items, *ask, "--annotations-out", "applied.jsonl")
     assert (again[0], "all from an earlier run" in again[1]) == (0, True)
     calibration = json.loads(sure.read_text())
     calibration["sure"]["high"] = 0.4
     sure.write_text(json.dumps(calibration))
-    other = called(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")
+    other = called(capsys, "annotate", "label", items, *ask, "--annotations-out", "applied.jsonl")
     assert other[0] == 2
 
 

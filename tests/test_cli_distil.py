@@ -298,7 +298,7 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
         (("--budget", "1"), "--budget requires a language model"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("verb", ["judge relevance", "annotate label", "annotate apply"])
+@pytest.mark.parametrize("verb", ["judge relevance", "annotate label"])
 def test_options_that_would_change_nothing_beside_a_student(capsys, student, verb, options, said):
     items = write_rows("items.jsonl", labelled_rows()[:2])
     Path("empty").mkdir()
@@ -313,9 +313,12 @@ def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
     """Nor does its name stand in a manifest."""
     monkeypatch.setenv("PNYX_LLM", LLM[1])
     items = write_rows("items.jsonl", labelled_rows()[:4])
-    for verb, out in (("judge relevance", "r"), ("annotate label", "l"), ("annotate apply", "a")):
-        path = f"{out}.jsonl" if out == "a" else out
-        assert called(capsys, *verb.split(), items, "--judge", student, "--out", path)[0] == 0
+    for verb, *out in (
+        ("judge relevance", "--out", "r"),
+        ("annotate label", "--out", "l"),
+        ("annotate label", "--annotations-out", "a.jsonl"),
+    ):
+        assert called(capsys, *verb.split(), items, "--judge", student, *out)[0] == 0
     for path in ("r/answers.jsonl", "l/labelled.jsonl", "a.jsonl"):
         assert {row["judge"].partition("@")[0] for row in rows_of(path)} == {"student:student"}
     assert "nobody" not in Path("r/manifest.json").read_text()
@@ -333,7 +336,7 @@ def test_a_card_of_a_student_is_checked_with_the_same_student(capsys, student, m
     then = json.loads(Path("A/card.json").read_text())
     assert then["judge"].startswith("student:student@")
     Path("A/card.json").rename("judge.json")
-    check = ("audit", "check", "--card", "judge.json", "--out", "B")
+    check = ("audit", "card", "--against", "judge.json", "--again", "B")
     assert "no language model answered for this card" in refused(called(capsys, *check, *LLM))
     assert not Path("B").exists()
     monkeypatch.setenv("PNYX_LLM", LLM[1])

@@ -104,10 +104,14 @@ def test_answers_and_their_manifest(shard: tuple[str, ...], call: Call, tmp_path
     pairs = [{"id": "i0", "question": "Buses?", "document": "Fares fell."}]
     write_rows("pairs.jsonl", pairs)
     for out, command, names in (
-        ("R", ("judge", "support", "items.jsonl"), ("R/answers.jsonl", "R/manifest.json")),
-        ("a.jsonl", ("annotate", "apply", "pairs.jsonl"), ("a.jsonl", "a.jsonl.manifest.json")),
+        ("R", ("judge", "support", "items.jsonl", "--out"), ("R/answers.jsonl", "R/manifest.json")),
+        (
+            "a.jsonl",
+            ("annotate", "label", "pairs.jsonl", "--annotations-out"),
+            ("a.jsonl", "a.jsonl.manifest.json"),
+        ),
     ):
-        command = (*command, "--judge", "gold.jsonl", *shard, "--out", out)
+        command = (*command, out, "--judge", "gold.jsonl", *shard)
         assert call(*command)[0] == 0
         sizes = [Path(name).stat().st_size for name in names]
         for name in names:

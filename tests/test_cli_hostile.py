@@ -382,6 +382,9 @@ def _changed(value: object) -> Iterator[object]:
             yield copy
 
 
+ANNOTATE = "annotate label pairs.jsonl --judge gold.jsonl --annotations-out a.jsonl".split()
+
+
 @pytest.fixture(scope="module")
 def headers(tmp_path_factory):
     """A folder with one of each header that a later command reads."""
@@ -416,7 +419,7 @@ def headers(tmp_path_factory):
         made("judge", "support", "items.jsonl", "--out", "R")
         made("measure", "R", "--labels", "gold.jsonl", "--draws", "0")
         made("audit", "run", "--trial", "injection", "items.jsonl", "--out", "S", "--draws", "0")
-        made("annotate", "apply", "pairs.jsonl", "--judge", "gold.jsonl", "--out", "a.jsonl")
+        made(*ANNOTATE)
         made("audit", "card", "R", "S", "--labels", "gold.jsonl", "--out", "card.json")
         shutil.copy("card.json", "later.json")
         for n in "12":
@@ -436,12 +439,12 @@ def headers(tmp_path_factory):
         ("R/measures.json", "audit card R --out c.html"),
         ("S/summary.json", "audit card S --out c.html"),
         ("S/manifest.json", "audit card S --out c.md"),
-        ("card.json", "audit check later.json --card card.json --draws 0"),
-        ("R/manifest.json", "audit check R S --card card.json"),
-        ("S/summary.json", "audit check R S --card card.json"),
+        ("card.json", "audit card later.json --against card.json --draws 0"),
+        ("R/manifest.json", "audit card R S --against card.json"),
+        ("S/summary.json", "audit card R S --against card.json"),
         ("card.json", "view card.json --json"),
         ("s1/manifest.json", "files merge s1 s2 --out M2"),
-        ("a.jsonl.manifest.json", "annotate apply pairs.jsonl --judge gold.jsonl --out a.jsonl"),
+        ("a.jsonl.manifest.json", " ".join(ANNOTATE)),
         ("M/quality.json", read_quality_model),
         ("T/student.json", open_student),
     ],
@@ -466,7 +469,9 @@ def test_a_header_with_a_field_of_another_type_is_one_line(
                 main(command.split())
             printed = capsys.readouterr()
             said = [one for one in printed.err.splitlines() if one[:5] == "pnyx:"]
-            if ended.value.code == 1:  # of pnyx audit check: another figure, by which it is worse
+            if (
+                ended.value.code == 1
+            ):  # of audit card --against: another figure, by which it is worse
                 assert re.search(r"worse by more than 0\.1: \w", printed.out)
                 continue
             assert ended.value.code in ((0, 2, 3) if number else (0, 3))

@@ -37,7 +37,7 @@ def place(tmp_path_factory):
     [
         ("files convert large.jsonl --to csv", 0),
         ("files convert small.jsonl --to csv", 0),
-        ("store export --store s", 0),
+        ("store --store s --export -", 0),
         ("--help", 0),
         ("search --help", 0),
         ("files validate small.jsonl", 0),

@@ -88,7 +88,8 @@ def test_a_pipe_in_place_of_a_manifest_is_not_waited_for(folder: Path, call: Cal
     put_pipe("annotations.jsonl.manifest.json")
     write_rows("pairs.jsonl", [{"id": "i0", "question": "Buses?", "document": "Cheap."}])
     status, _, err = call(
-        "annotate", "apply", "pairs.jsonl", "--judge", "gold.jsonl", "--out", "annotations.jsonl"
+        *("annotate", "label", "pairs.jsonl", "--judge", "gold.jsonl"),
+        *("--annotations-out", "annotations.jsonl"),
     )
     assert (status, "json: found a named pipe" in err) == (2, True)
     (folder / "new.index").mkdir()

@@ -31,7 +31,6 @@ ITEMS = [
 
 BASES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "annotate label": (["pairs.jsonl"], {}),
-    "audit formats": (["arguments.jsonl"], {"format": ["support"]}),
     "audit run": (["items.jsonl"], {"trial": ["paraphrase"]}),
     "judge": (["support", "items.jsonl"], {}),
     "judge report": (["run.jsonl"], {"nuggets": "bank.jsonl"}),
@@ -412,7 +411,7 @@ def test_a_card_of_a_stranger_is_held_to_the_same(call, monkeypatch):
         record |= {"options": {"editor": editor}, "writes": {"out": "out"}}
         card = {"format": "pnyx-card", "judge": "j", "asked": [], "trials": [], "record": record}
         Path("card.json").write_text(json.dumps(card))
-        check = ("audit", "check", "--card", "card.json", "--out", "B")
+        check = ("audit", "card", "--against", "card.json", "--again", "B")
         status, out, said = call(*check)
         assert (status, out, said.count("\n")) == (2, "", 1)
         assert f"the record names a language model (editor: {editor})" in said

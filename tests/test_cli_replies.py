@@ -124,7 +124,7 @@ def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, run)
     assert run("files", "validate", "a/answers.jsonl")[0] == 0
     lookup = ("judge", "support", "items.jsonl", "--judge", "a", "--out", "c")
     assert run(*lookup)[0] == status
-    assert run("store", "export", "--out", "e.jsonl", "--store", "s.sqlite")[0] == 0
+    assert run("store", "--export", "e.jsonl", "--store", "s.sqlite")[0] == 0
     assert run("files", "merge", "e.jsonl", "--out", "t.sqlite")[0] == 0
 
 

@@ -35,13 +35,13 @@ def store(tmp_path, monkeypatch):
 
 
 def test_stats(store, call):
-    code, out, err = call("stats")
+    code, out, err = call()
     assert (code, err) == (0, "")
     assert f"{store}: 2 replies" in out
     assert "ended by: stop 2" in out
     assert "tokens: prompt 2,000, cached not stated, completion 4" in out
     assert "\x1b" not in out
-    code, out, _ = call("stats", "--store", store, "--json")
+    code, out, _ = call("--store", store, "--json")
     found = json.loads(out)
     assert (found["replies"], found["path"]) == (2, str(store))
     assert found["models"][0]["tokens"]["prompt_tokens"] == {"total": 2000, "replies": 2}
@@ -50,7 +50,7 @@ def test_stats(store, call):
 
 def test_a_store_that_is_not_there(tmp_path, call):
     missing = tmp_path / "missing"
-    for argv in (["stats"], ["export"], ["gc", "--finish", "stop"]):
+    for argv in ([], ["--export", "-"], ["--finish", "stop"], ["--finish", "stop", "--delete"]):
         code, out, err = call(*argv, "--store", missing)
         assert (code, out) == (2, "")
         assert err == f"pnyx: {missing}: does not exist, expected a judgement store\n"
@@ -58,11 +58,11 @@ def test_a_store_that_is_not_there(tmp_path, call):
 
 
 def test_export_and_merge(store, tmp_path, call, merge, monkeypatch):
-    code, out, err = call("export")
+    code, out, err = call("--export", "-")
     assert (code, err) == (0, "pnyx: 2 replies exported\n")
     assert len(out.splitlines()) == 2
     file = tmp_path / "x.jsonl.gz"
-    assert call("export", "--out", file, "--json")[:2] == (
+    assert call("--export", file, "--json")[:2] == (
         0,
         json.dumps({"out": str(file), "replies": 2}) + "\n",
     )
@@ -91,36 +91,59 @@ def test_a_bad_line_is_one_line(store, tmp_path, merge):
     assert merge()[0] == 2
 
 
-def test_gc(store, call):
-    code, out, _ = call("gc", "--older-than", "0d", "--model", "m\x1b[2J", "--dry-run")
+def test_delete(store, call):
+    code, out, _ = call("--older-than", "0d", "--model", "m\x1b[2J")
     assert code == 0
-    assert out.endswith("would be deleted\n")
-    code, out, _ = call("gc", "--finish", "stop", "--json")
+    assert out.endswith("would be deleted by --delete\n")
+    code, out, _ = call("--finish", "stop", "--json")
+    assert (json.loads(out)["replies"], json.loads(out)["dry_run"]) == (2, True)
+    assert json.loads(call("--json")[1])["replies"] == 2
+    code, out, _ = call("--finish", "stop", "--delete", "--json")
     assert code == 0
     found = json.loads(out)
     assert (found["replies"], found["dry_run"], found["not_compacted"]) == (2, False, None)
-    assert json.loads(call("stats", "--json")[1])["replies"] == 0
-    assert call("gc", "--older-than", "999999999999999w", "--dry-run")[0] == 0
+    assert json.loads(call("--json")[1])["replies"] == 0
+    assert call("--older-than", "999999999999999w")[0] == 0
 
 
 @pytest.mark.parametrize(
-    "argv", [[], ["--older-than", "90"], ["--older-than", "-1d"], ["--dry-run"]]
+    "argv",
+    [
+        ["--delete"],
+        ["--delete", "--older-than", "90"],
+        ["--delete", "--older-than", "-1d"],
+        ["--delete", "--export", "e.jsonl"],
+        ["--finish", "stop", "--export", "e.jsonl"],
+    ],
 )
-def test_gc_wants_a_criterion(argv, store, call):
-    code, out, err = call("gc", *argv)
+def test_delete_wants_a_criterion_and_no_export(argv, store, call):
+    code, out, err = call(*argv)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
-    assert json.loads(call("stats", "--json")[1])["replies"] == 2
+    assert json.loads(call("--json")[1])["replies"] == 2
 
 
-@pytest.mark.parametrize("verb", ["stats", "gc", "export"])
-def test_help_shows_an_example(verb, call):
-    code, out, _ = call(verb, "--help")
-    assert code == 0
-    assert f"pnyx store {verb}" in out
-    assert "--json" in out
+def test_export_of_one_model(store, call):
+    fill(store, ["c"], model="other")
+    code, out, err = call("--export", "-", "--model", "other")
+    assert (code, err) == (0, "pnyx: 1 reply exported\n")
+    assert [json.loads(line)["model"] for line in out.splitlines()] == ["other"]
 
 
-def test_what_was_store_merge_says_what_to_use(store, call, merge):
-    assert "merge was removed: use pnyx files merge OTHER... --out STORE" in call("merge", "x")[2]
+@pytest.mark.parametrize(
+    ("word", "use"),
+    [
+        ("stats", "pnyx store"),
+        ("gc", "pnyx store --delete"),
+        ("export", "pnyx store --export FILE"),
+        ("merge", "pnyx files merge OTHER... --out STORE"),
+    ],
+)
+def test_a_removed_subcommand_says_what_to_use(word, use, store, call):
+    code, out, err = call(word, "--finish", "stop")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"pnyx: store {word} was removed: use {use}")
+
+
+def test_what_was_an_option_of_merge_says_what_to_use(store, merge):
     assert "--store was removed: use --out" in merge(store, "--store", "s.sqlite")[2]

@@ -72,7 +72,7 @@ def test_no_number_is_nan_or_infinite(own_place, capfd):
             said = refused(capfd, *words.split(), *_words(parameter, value))
             assert _words(parameter, "")[-1].rstrip("=") in said, (words, value, said)
     for words, option in (
-        ("annotate apply --all --out o", "--thresholds"),
+        ("annotate label --all --annotations-out o", "--thresholds"),
         ("measure x --thresholds --labels l", "--at"),
     ):
         for value in ("nan", "0.3,nan", "inf", "1e400"):

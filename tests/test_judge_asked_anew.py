@@ -69,15 +69,15 @@ def test_a_server_that_is_away_leaves_the_stored_reply():
     assert rows_of("b")[0]["unscored"].startswith("schema: ")
 
 
-def test_gc_drops_what_could_not_be_read(capsys):
+def test_delete_drops_what_could_not_be_read(capsys):
     with ChatServer(reply="I would say so.") as server:
         judged(server, "a")
         write_rows("items.jsonl", [{"id": "2", "text": "Fares rose.", "statement": "Dear."}])
         server.reply = VERDICT
         assert judged(server, "b") == (True, 1)
-        gc = ("store", "gc", "--store", "s.sqlite", "--unreadable")
-        assert called(capsys, *gc, "--dry-run")[1].startswith("2 replies (")
-        assert run(*gc) == 0
+        gc = ("store", "--store", "s.sqlite", "--unreadable")
+        assert called(capsys, *gc)[1].startswith("2 replies (")
+        assert run(*gc, "--delete") == 0
         with Store("s.sqlite") as store:
             assert [row.reply.text for row in store.rows()] == [VERDICT]
         write_rows("items.jsonl", [{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}])

@@ -143,7 +143,7 @@ def test_former_answers_keep_their_judges_name_and_are_not_gone_on_with(items, t
 
 def test_annotations_begun_by_the_former_judge_are_not_gone_on_with(items, tmp_path, capsys):
     out = tmp_path / "labels.jsonl"
-    apply = ("annotate", "apply", items, "--out", out)
+    apply = ("annotate", "label", items, "--annotations-out", out)
     assert run(capsys, *apply)[0] == 0
     manifest = tmp_path / "labels.jsonl.manifest.json"
     text = manifest.read_text(encoding="utf-8").replace(EncoderJudge().name, FORMER)

@@ -62,12 +62,13 @@ def folder(tmp_path, monkeypatch):
 
 
 ON_RUN = "--run x.run --index i".split()
+ANNOTATIONS = ["--annotations-out", "a.jsonl"]
 ASKED = ["--index", "i", "--topics", "topics.tsv"]
 WAYS = {
     "judge relevance": ["judge", "relevance", *ON_RUN, "--topics", "topics.tsv", "--out", "o"],
     "judge support": ["judge", "support", *ON_RUN, "--perspectives", "views.jsonl", "--out", "o"],
-    "annotate apply --run": ["annotate", "apply", "--run", "x.run", *ASKED, "--out", "a.jsonl"],
-    "annotate apply --all": ["annotate", "apply", "--all", *ASKED, "--out", "a.jsonl"],
+    "annotate label --run": ["annotate", "label", "--run", "x.run", *ASKED, *ANNOTATIONS],
+    "annotate label --all": ["annotate", "label", "--all", *ASKED, *ANNOTATIONS],
     "rerank": ["search", "i", QUESTION, "--rerank"],
     "sides": ["search", "i", QUESTION, "--stance", "pro"],
     "bench": ["compare", "retrievers", "--index", "i", "--perspectives", "views.jsonl",

@@ -210,8 +210,32 @@ def files(tmp_path: Path) -> tuple[list[str], Path]:
 
 def command(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        main(["measure", "correlation", *arguments])
+        main(["measure", "retrieval", *arguments])
     return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ((), "expected --qrels or --annotations"),
+        (("--annotations", "A", "--qrels", "Q"), "expected --qrels or --annotations"),
+        (("--annotations", "A", "--measure", "AP"), "--measure requires --qrels"),
+        (("--annotations", "A", "--strict"), "--strict requires --qrels"),
+        (("--qrels", "Q", "--documents-of", "every-run"), "--documents-of requires --annotations"),
+        (("--qrels", "Q", "--by", "j"), "--by requires --annotations"),
+    ],
+)
+def test_the_command_takes_qrels_or_annotations(more, message, files, capsys):
+    runs, _ = files
+    assert command(*runs, *more) == 2
+    out, err = capsys.readouterr()
+    assert (out, message in err, err.count("\n")) == ("", True, 1)
+
+
+def test_the_former_command_says_what_to_use(capsys):
+    with pytest.raises(SystemExit):
+        main(["measure", "correlation", "a.run", "--annotations", "a.jsonl"])
+    assert "use pnyx measure retrieval RUN... --annotations FILE" in capsys.readouterr().err
 
 
 def test_the_command_ranks_runs_by_a_results_folder(files, capsys):

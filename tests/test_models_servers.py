@@ -401,7 +401,7 @@ def test_request_fields_are_sent_and_kept_apart_in_the_store(run):
     assert {**plain, "reasoning_effort": "low"} == with_effort
     assert with_kwargs["chat_template_kwargs"] == {"enable_thinking": False}
     assert rows_of("d") == rows_of("b")
-    assert run("store", "export", "--out", "s.jsonl")[0] == 0
+    assert run("store", "--export", "s.jsonl")[0] == 0
     assert run("files", "merge", "s.jsonl", "--out", "other.sqlite")[0] == 0
 
 

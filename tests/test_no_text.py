@@ -136,13 +136,13 @@ def test_a_crash_says_where_but_not_what(tmp_path, call, monkeypatch):
 def test_the_store_is_exported_without_what_was_said(tmp_path, call):
     with ChatServer(reply=quoting) as server:
         call("judge", "support", judged(tmp_path), "--judge", server.spec, "--out", "out")
-    assert CANARY in call("store", "export")[1]
-    _, out, err = call("store", "export", "--no-text")
+    assert CANARY in call("store", "--export", "-")[1]
+    _, out, err = call("store", "--export", "-", "--no-text")
     assert CANARY not in out + err
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["model"] for row in rows} == {"test"}
     assert all(row["reply"]["usage"]["prompt_tokens"] > 0 for row in rows)
-    assert CANARY not in "".join(call("store", "stats")[1:])
+    assert CANARY not in "".join(call("store")[1:])
 
 
 def test_the_environment_restricts_every_message(tmp_path, call, monkeypatch):
@@ -238,7 +238,7 @@ def test_a_broken_report_is_named_but_not_quoted(tmp_path, call):
 
 RESTRICTED = (
     *("judge", "judge report", "measure", "nuggets assign", "files validate"),
-    "store export",
+    "store",
 )
 """Commands, and groups, that take documents or responses, and show no more of them than asked."""
 

@@ -461,7 +461,7 @@ def topic_options() -> list[tuple[str, set[str]]]:
 def test_every_command_has_the_same_option_for_topics():
     options = topic_options()
     assert {name for name, _ in options} >= {
-        "search", "search tune", "judge", "nuggets create", "annotate apply", "build pairs",
+        "search", "search tune", "judge", "nuggets create", "annotate label", "build pairs",
         "measure report", "measure", "files validate", "report",
     }  # fmt: skip
     assert {frozenset(flags) for _, flags in options} == {frozenset({"--topics", "--requests"})}

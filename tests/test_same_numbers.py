@@ -198,7 +198,7 @@ def test_correlation_is_the_same_in_python_and_view(told):
          "value": p > 0.5, "probability": p, "unscored": None}
         for t in TOPICS for d in "abcdefgh" for p in [draw.random()]
     ))  # fmt: skip
-    row = told("measure", "correlation", *runs, "--annotations", annotations)
+    row = told("measure", "retrieval", *runs, "--annotations", annotations)
     Path("said.json").write_text(json.dumps(row))
     named = {name: list(read_run(f"{name}.run")) for name in ("one", "two")}
     found = measure_correlation(named, annotations)

@@ -237,7 +237,8 @@ COMMANDS = {
     "report": ["report", "{index}", "--requests", "{requests}", "--out", "{out}"],
     "perspectives": ["perspectives", VOTING, "--index", "{index}", "--json"],
     "sample": ["annotate", "sample", "{index}", "{topics}", "--top", "5", "--out", "{out}"],
-    "apply": "annotate apply --all --index {index} --topics {topics} --out {out}.jsonl".split(),
+    "annotate": "annotate label --all --index {index} --topics {topics} "
+    "--annotations-out {out}.jsonl".split(),
     "judge": "judge relevance --run {run} --index {index} --topics {topics} --out {out}".split(),
     "tune": "search tune {index} --topics {topics} --qrels {qrels} --model hybrid --folds 2 --json "
     "--try dense-weight=.5,.7 --try mu=100,1000".split(),
@@ -251,7 +252,7 @@ COMMANDS = {
 @needs_cluster
 @pytest.mark.usefixtures("own_place", "run_once")
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.all) if n == "apply" else n for n in COMMANDS]
+    "name", [pytest.param(n, marks=pytest.mark.all) if n == "annotate" else n for n in COMMANDS]
 )
 def test_commands_do_what_they_do_on_a_folder(full, name, capsys):
     topics = ["voting\tShould voting be compulsory?", "zoos\tShould zoos be phased out?"]

@@ -36,9 +36,10 @@ def support_items(count=24):
 def in_shares(call, of, *command, suffix="", expected=0):
     """Judge all shares, each in a store of its own; return their names."""
     names = []
+    out = "--annotations-out" if "annotate" in command else "--out"
     for number in range(of, 0, -1):  # in any order
         names.append(f"share{number}{suffix}")
-        own = ("--shard", f"{number}/{of}", "--out", names[-1], "--store", f"{number}.sqlite")
+        own = ("--shard", f"{number}/{of}", out, names[-1], "--store", f"{number}.sqlite")
         status, _, said = call(*command, *own)
         assert status in (0, expected), said
     return names
@@ -129,20 +130,20 @@ def test_kill_9_of_a_share_and_again_asks_nothing_that_was_stored(call):
 
 
 def test_annotations_are_merged_into_any_format_and_known_again(call):
-    command = ("annotate", "apply", relevance_items())
-    assert call(*command, "--out", "whole.jsonl")[0] == 0
+    command = ("annotate", "label", relevance_items())
+    assert call(*command, "--annotations-out", "whole.jsonl")[0] == 0
     names = in_shares(call, 3, *command, suffix=".jsonl")
     merged(call, names, "merged.jsonl")
     assert Path("merged.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
-    code, said, _ = call(*command, "--out", "merged.jsonl")
+    code, said, _ = call(*command, "--annotations-out", "merged.jsonl")
     assert (code, "all from an earlier run" in said) == (0, True)
     assert "exists already" in call("files", "merge", *names, "--out", "merged.jsonl")[2]
-    call(*command, "--out", "whole.parquet")
+    call(*command, "--annotations-out", "whole.parquet")
     merged(call, names, "merged.parquet")
     assert Path("merged.parquet").read_bytes() == Path("whole.parquet").read_bytes()
-    code, _, said = call(*command, "--shard", "1/2", "--out", "s.parquet")
+    code, _, said = call(*command, "--shard", "1/2", "--annotations-out", "s.parquet")
     assert (code, "a share is .jsonl" in said) == (2, True)
-    code, _, said = call(*command, "--shard", "1/2", "--out", names[0])
+    code, _, said = call(*command, "--shard", "1/2", "--annotations-out", names[0])
     assert (code, "with another --shard" in said) == (2, True)
 
 
@@ -227,10 +228,10 @@ def test_shares_that_are_not_one_run_are_refused_in_one_line(call, capsys):
 
 def test_shares_and_stores_are_not_merged_with_each_other(call, capsys):
     shares = in_shares(call, 2, "judge", "support", support_items())
-    (annotations,) = in_shares(call, 1, "annotate", "apply", relevance_items(), suffix=".jsonl")
+    (annotations,) = in_shares(call, 1, "annotate", "label", relevance_items(), suffix=".jsonl")
     with Store("s.sqlite"):
         pass
-    assert call("store", "export", "--store", "s.sqlite", "--out", "exported.jsonl")[0] == 0
+    assert call("store", "--store", "s.sqlite", "--export", "exported.jsonl")[0] == 0
     for share in (shares[0], annotations):
         for store in ("s.sqlite", "exported.jsonl", "-"):
             said = refused(capsys, share, store, "--out", "o")
@@ -247,7 +248,7 @@ def test_a_share_that_is_given_twice_is_refused(call, capsys):
     a, b = in_shares(call, 2, "judge", "support", support_items())
     assert f"{b}: is given twice" in refused(capsys, a, b, b, "--out", "o")
     assert f"./{b}: is share 1, as is {b}" in refused(capsys, a, b, f"./{b}", "--out", "o")
-    c, d = in_shares(call, 2, "annotate", "apply", relevance_items(), suffix=".jsonl")
+    c, d = in_shares(call, 2, "annotate", "label", relevance_items(), suffix=".jsonl")
     assert f"{d}: is given twice" in refused(capsys, c, d, d, "--out", "o.jsonl")
     assert not Path("o").exists()
     assert not Path("o.jsonl").exists()

@@ -138,6 +138,6 @@ def test_its_measures_are_of_all_pairs_and_better_than_a_guess(said):
     _, output = said
     (auroc,) = re.findall(r"^auroc +(\S+) .* 1,024 ", output["measure annotations"], re.M)
     assert float(auroc) > (0.9 if TRAINS else 0.8)
-    taus = re.findall(r"^(?:bm25|touche) +(0\.\d+) ", output["measure correlation"], re.M)
+    taus = re.findall(r"^(?:bm25|touche) +(0\.\d+) ", output["measure retrieval"], re.M)
     assert len(taus) == 2
     assert all(float(tau) > 0.15 for tau in taus)

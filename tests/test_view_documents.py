@@ -69,7 +69,8 @@ GIVE = "expected results: give the "
     ("command", "said"),
     [
         (("check", "R", *LABELS), "what pnyx check writes, expected results: pnyx check --html"),
-        (("audit", "check", "c.json", "--card", "c.json"), f"pnyx audit check prints, {GIVE}cards"),
+        (("audit", "card", "c.json", "--against", "c.json"),
+         f"pnyx audit card --against prints, {GIVE}cards"),
         (("search", "tune", "i", "--topics", "topics.jsonl", "--qrels", "qrels.txt",
           "--model", "dirichlet"),
          "what pnyx search tune prints, expected results: docs/recipes/viewing.md"),

@@ -107,7 +107,7 @@ class _TrialResult(Row):
 
 
 class Card(Row):
-    """The fields of a card that `pnyx audit check` and `pnyx check` read."""
+    """The fields of a card that `pnyx audit card --against` and `pnyx check` read."""
 
     format: Literal["pnyx-card"]
     judge: str

@@ -182,8 +182,8 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
     docs/reference/measures/check.md#choosing-a-judge: accuracy, dollars and seconds (of the
     manifests), and cascades of two judges. The cheapest that loses less than --margin is named.
 
-    See also: pnyx audit run (trials of a judge, and its card), pnyx audit check (the same trials
-    later).
+    See also: pnyx audit run (trials of a judge, and its card), pnyx audit card (has it become
+    worse?).
 
     \b
     Example:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import click
 
+from pnyx.audit.format_comparison import ALL, compare_formats, formats_of
+from pnyx.audit.own_pairs import write_own_pairs
 from pnyx.audit.trial_run import (
     StressSpec,
     TrialJudgeSpec,
@@ -22,11 +24,11 @@ from pnyx.cli.options import Outcome, say
 from pnyx.cli.params import verb
 from pnyx.cli.record import record_of_command
 from pnyx.core.errors import InputError, OptionError, escaped
-from pnyx.core.spec import Spec, file_opt, opt
+from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.results import plan_lines, plan_row
 from pnyx.display.tables import Column, Table, draws_legend
 from pnyx.display.trials import trial_lines, trial_tables
-from pnyx.formats.text_types import FileName
+from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.format_options import FormatSpec
 from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import prices_by_model
@@ -49,8 +51,8 @@ TrialName: TypeAlias = Literal[
 ]  # fmt: skip
 
 
-class AuditRunSpec(Spec, heading="Card"):
-    """Which trials are run, what the card is based on, and its margin."""
+class AuditRunSpec(Spec, heading="Card", rare="pairs"):
+    """Which trials are run and how the judge is asked, what the card is based on, its margin."""
 
     trials: tuple[TrialName, ...] = opt(
         (),
@@ -60,21 +62,51 @@ class AuditRunSpec(Spec, heading="Card"):
         default_text="all that apply to the items",
         heading="Trial",
     )
+    formats: tuple[Words, ...] = opt(
+        (),
+        "How the judge is asked (pnyx judge quality, rag). If repeated, or all: compare formats of "
+        "rag.",
+        "--format",
+        metavar="NAME",
+        default_text="as in pnyx judge",
+        heading="Trial",
+    )
+    pairs: FileName | None = out_opt(
+        None,
+        "self: run no trial. Have the judge write an argument on each item of rag, and write pairs "
+        "of it and the item's own, as items of preference.",
+        "--write-pairs",
+        metavar="PAIRS",
+        heading="Output",
+    )
     labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of ITEMS. Repeatable.")
     margin: float = opt(
         MARGIN,
-        "By how much a figure may become worse before pnyx audit check fails. Stored in the card.",
+        "By how much a figure may become worse before pnyx audit card --against fails.",
         within="[0, 1]",
     )
 
     def check(self) -> None:
-        """Reject options of the card if only one trial runs, because that writes no card."""
+        """Reject options of the card where none is written, and formats without trials."""
+        if self.pairs is not None and (set(self.trials) != {"self"} or self.formats):
+            raise OptionError("--write-pairs requires --trial self, and no other, nor --format")
+        others = set(self.trials) - {"noise", "hallucination"}
+        if self.compares_formats and (others or len(set(self.trials)) == 1):
+            raise OptionError(
+                "--format: several formats are compared in the trials noise and hallucination; "
+                "leave out --trial"
+            )
         for name in ("labels", "margin"):
-            if len(set(self.trials)) == 1 and self.given(name):
+            if (len(set(self.trials)) == 1 or self.compares_formats) and self.given(name):
                 raise OptionError(
                     f"{self.flag(name)} is for the card of several trials; for that of results "
                     "and single trials: pnyx audit card"
                 )
+
+    @property
+    def compares_formats(self) -> bool:
+        """Whether several formats are compared."""
+        return len(set(self.formats)) > 1 or ALL in self.formats
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +158,7 @@ def _said(row: Mapping[str, Any]) -> str:
     resumes=True,
     records=True,
     short_help="Does a judge notice what it should, and ignore the rest?",
+    without={"format_spec": "format"},
 )
 @click.argument("items")
 def run(
@@ -146,19 +179,35 @@ def run(
     which answer the asker hopes for), verbosity (more words).
 
     S gets a folder for each trial, TASK with the answers to ITEMS as they are, and the judge's card
-    (card.html, card.md, card.json; see pnyx audit check). With one --trial, S is the folder of that
+    (card.html, card.md, card.json; see pnyx audit card). With one --trial, S is the folder of that
     trial. Running the command again asks only what is missing. docs/reference/measures.md defines
     when a trial is passed. Exit status 3: finished, but some questions are unscored.
+
+    With several --format, noise and hallucination run under each format of judge rag: S gets the
+    folders noise-FORMAT and hallucination-FORMAT, and formats.json, formats.md and formats.svg with
+    the tables and the figure of ConQRet.
+
+    With --write-pairs, the judge writes texts that --trial self then judges: of each item, its own
+    argument and the item's, of similar length. a_by and b_by say who wrote which; no judge sees it.
 
     \b
     Example:
       pnyx audit run items.jsonl --labels people.jsonl --plan
       pnyx audit run items.jsonl --labels people.jsonl --out audit
       pnyx audit run items.jsonl --trial noise --out noise
+      pnyx audit run items.jsonl --format direct --format g-eval --out formats
     """
-    options.check_judge(spec, "labels", "results")
-    options.check_trials(card.trials or get_args(TrialName))
     card.check()
+    if card.pairs is not None:
+        return write_own_pairs(items, card.pairs, options, spec, as_json)
+    options.check_judge(spec, "labels", "results")
+    if card.compares_formats:
+        if options.task not in (None, "rag"):
+            raise OptionError("--format: several formats are compared on the task rag only")
+        names = formats_of(card.formats, spec)
+        return compare_formats(items, names, options, format_spec, spec, as_json)
+    options.check_trials(card.trials or get_args(TrialName))
+    format_spec = replace(format_spec, format=card.formats[0] if card.formats else None)
     task = task_of(items, options.task)
     format_spec.chosen(TASKS[task], spec)
     spec = format_spec.prompted(spec)

@@ -117,7 +117,7 @@ def app() -> None:
       pnyx search FILE_OR_FOLDER "Should voting be compulsory?"
 
     Exit status: 0 done (also if the reader of the output closed the pipe, as | head does), 1 a
-    judge misses a required measure or got worse (check, audit check), 2 bad usage or input, 3
+    judge misses a required measure or got worse (check, audit card), 2 bad usage or input, 3
     finished but something is unscored or undecided, 130 interrupted.
     """
 

@@ -39,7 +39,7 @@ def store_lines(stats: StoreStats) -> str:
     size = f"{many_replies(stats.replies)}, {in_units(stats.bytes)} on disk"
     lines = [f"{escaped(stats.path)}: {size}"]
     if stats.damaged:
-        lines.append(f"damaged: {stats.damaged:,} (pnyx store gc --damaged deletes them)")
+        lines.append(f"damaged: {stats.damaged:,} (pnyx store --damaged --delete deletes them)")
     for model in stats.models:
         ends = (
             f"{shorten(name, 40) or '(not stated)'} {count:,}"

@@ -37,7 +37,7 @@ COMMANDS: Final = (
         "pnyx.housekeeping.store:command",
         50,
         "Housekeeping",
-        "Inspect, clean and export the judgement store, which keeps the replies of models.",
+        "Show, clean and export the judgement store, which keeps the replies of models.",
     ),
     CommandDoor(
         "prompt",

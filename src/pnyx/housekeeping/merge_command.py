@@ -40,11 +40,11 @@ def command(inputs: tuple[str, ...], spec: MergedFilesSpec) -> Outcome:
     """Merge the output of several machines: the shares of a run, or judgement stores.
 
     Shares (--shard I/N) are results folders of pnyx judge, or files of annotations (pnyx annotate
-    apply, verdicts.jsonl of pnyx compare retrievers). All shares of the run are needed, each once,
+    label, verdicts.jsonl of pnyx compare retrievers). All shares of the run are needed, each once,
     with the same items, judge, prompts and settings. The files are byte-identical to those of an
     unsharded run. Exit status 3: some items are unscored.
 
-    Stores are judgement stores (SQLite), or files of pnyx store export (- is standard input). Their
+    Stores are judgement stores (SQLite), or files of pnyx store --export (- is standard input). The
     replies are added to the store OUT. If OUT has another reply to the same request, it keeps its
     own. An error in any INPUT leaves OUT as it was.
 

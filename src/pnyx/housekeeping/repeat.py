@@ -69,7 +69,7 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     report --strict. It names the command with all its options, the hashes of its inputs, and its
     prompts, judges, seeds and versions. Inputs are compared with their hashes before anything is
     done. No language model is asked: copy the judgement store of the original machine (pnyx store
-    export), and name it with --store.
+    --export), and name it with --store.
 
     RECORD may come from a stranger, so it chooses only packaged models and files of this machine.
     If it names a language model, a judge of a plugin or an address (an index in a cluster, a data

@@ -1,4 +1,4 @@
-"""`pnyx store`: inspect, clean and export judgement stores."""
+"""`pnyx store`: show, clean and export a judgement store."""
 
 from __future__ import annotations
 
@@ -6,36 +6,39 @@ import re
 from dataclasses import asdict
 from datetime import timedelta
 
-import click
-
 from pnyx.cli.options import Outcome, say, warn
-from pnyx.cli.params import Group, verb
+from pnyx.cli.params import verb
 from pnyx.core.errors import OptionError, escaped, shorten
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.results import in_units, many_replies, store_lines
 
 
-class StoreSpec(Spec, rare="store"):
-    """The judgement store to use."""
+class StoreSpec(Spec, rare="store finish damaged unreadable"):
+    """Options of `pnyx store`."""
 
     store: str | None = file_opt(
         None, "The store.", default_text="$PNYX_STORE, else the user's data folder"
     )
-
-
-class ClearSpec(StoreSpec):
-    """Selects replies to delete."""
-
+    model: str | None = opt(None, "Only replies of this model.", metavar="NAME")
     older_than: str | None = opt(
         None, "Only replies older than this: 36h, 90d, 12w.", metavar="AGE"
     )
-    model: str | None = opt(None, "Only replies of this model.", metavar="NAME")
     finish: str | None = opt(
         None, "Only replies that ended this way: length, refusal ...", metavar="REASON"
     )
     damaged: bool = opt(False, "Only damaged replies.")
     unreadable: bool = opt(False, "Only replies without a readable answer.")
-    dry_run: bool = opt(False, "Only say what would be deleted.")
+    export: str | None = out_opt(
+        None,
+        "Write every reply, or those of --model, as a line of JSON; .gz compresses, - is stdout.",
+    )
+    delete: bool = opt(False, "Delete the selected replies, and shrink the file.")
+
+    @property
+    def criteria(self) -> list[str]:
+        """The flags that select replies."""
+        names = ("model", "older_than", "finish", "damaged", "unreadable")
+        return [self.flag(name) for name in names if self.given(name)]
 
     @property
     def age(self) -> timedelta | None:
@@ -50,57 +53,55 @@ class ClearSpec(StoreSpec):
         return timedelta(hours=min(hours, 24 * 999_999_999))
 
 
-class ExportSpec(StoreSpec):
-    """Options of `pnyx store export`."""
+@verb(
+    "store",
+    restricts=True,
+    gone={
+        "stats": "use pnyx store",
+        "gc": "use pnyx store --delete, with --older-than, --model, --finish ...; without "
+        "--delete it only says what would be deleted",
+        "export": "use pnyx store --export FILE",
+        "merge": "use pnyx files merge OTHER... --out STORE",
+    },
+)
+def command(spec: StoreSpec, as_json: bool) -> Outcome | None:
+    """Show what the judgement store holds; delete or export replies.
 
-    model: str | None = opt(None, "Only the replies of this model.", metavar="NAME")
-    out: str = out_opt("-", "File to write; .gz compresses.", default_text="- (stdout)")
+    It keeps every reply of a language model, so that no reply is paid for twice. Without options,
+    count the replies of each model, how they ended, and the tokens they took. To merge the stores
+    of several machines: pnyx files merge.
 
+    With --model, --older-than, --finish, --damaged or --unreadable, count the replies that meet all
+    of these; with --delete, delete them. Deleted replies are requested, and paid for, again when
+    needed. Judges may run meanwhile.
 
-@click.group(cls=Group, name="store", no_args_is_help=True)
-def command() -> None:
-    """Inspect, clean and export the judgement store.
-
-    It keeps every reply of a language model, so that no reply is paid for twice. To merge the
-    stores of several machines: pnyx files merge.
+    --export writes replies with their requests, sorted by key: equal stores produce equal files.
+    With --no-text the lines contain neither requests nor replies, and no store can read them.
 
     \b
     Example:
-      pnyx store stats
-      pnyx store gc --finish length --dry-run
-      pnyx store export --out replies.jsonl.gz
+      pnyx store
+      pnyx store --older-than 90d --finish length
+      pnyx store --older-than 90d --finish length --delete
+      pnyx store --export replies.jsonl.gz
     """
-
-
-@verb("stats", group=command)
-def stats(spec: StoreSpec) -> Outcome:
-    """Count the replies of each model, how they ended, and the tokens they took.
-
-    \b
-    Example:
-      pnyx store stats --store judgements.sqlite --json
-    """
+    if spec.export is not None:
+        return _export(spec, spec.export, as_json=as_json)
+    if spec.criteria:
+        return _select(spec)
+    if spec.delete:
+        raise OptionError(
+            "--delete requires at least one of --model, --older-than, --finish, --damaged and "
+            "--unreadable"
+        )
     from pnyx.judging.store.maintenance import store_stats
 
     totals = store_stats(spec.store)
     return Outcome(asdict(totals), store_lines(totals))
 
 
-@verb("gc", group=command, short_help="Delete replies, and shrink the file.")
-def gc(spec: ClearSpec) -> Outcome:
-    """Delete replies that meet all criteria given (at least one), and shrink the file.
-
-    Deleted replies are requested, and paid for, again when needed. Judges may run meanwhile.
-
-    \b
-    Example:
-      pnyx store gc --older-than 90d --finish length --dry-run
-    """
-    named = (spec.older_than, spec.model, spec.finish) != (None, None, None)
-    if not (named or spec.damaged or spec.unreadable):
-        raise OptionError(
-            "expected at least one of --older-than, --model, --finish, --damaged and --unreadable"
-        )
+def _select(spec: StoreSpec) -> Outcome:
+    """Count the selected replies, or delete them."""
     from pnyx.judging.store.maintenance import clear_store
 
     cleared = clear_store(
@@ -110,7 +111,7 @@ def gc(spec: ClearSpec) -> Outcome:
         finish=spec.finish,
         damaged=spec.damaged,
         unreadable=spec.unreadable,
-        dry_run=spec.dry_run,
+        dry_run=not spec.delete,
     )
     if cleared.not_compacted:
         warn(
@@ -119,32 +120,23 @@ def gc(spec: ClearSpec) -> Outcome:
         )
     line = f"{many_replies(cleared.replies)} ({in_units(cleared.content_bytes)})"
     if cleared.dry_run:
-        line += " would be deleted"
+        line += " would be deleted by --delete"
     else:
         sizes = f"{in_units(cleared.bytes_before)} before, {in_units(cleared.bytes_after)} now"
         line += f" deleted; the file: {sizes}"
     return Outcome(asdict(cleared), line)
 
 
-@verb("export", group=command, restricts=True)
-def export(spec: ExportSpec, as_json: bool) -> Outcome | None:
-    """Write every reply as a line of JSON, with its request, sorted by key.
-
-    Equal stores produce equal files. With --json and --out FILE, standard output gets a summary.
-    With --no-text the lines contain neither requests nor replies, and no store can read them.
-
-    \b
-    Example:
-      pnyx store export --model my-model --out replies.jsonl.gz
-    """
+def _export(spec: StoreSpec, out: str, *, as_json: bool) -> Outcome | None:
+    """Write replies as JSON Lines; with --json and a file, return a summary."""
     from pnyx.judging.store.maintenance import export_store
 
-    count = export_store(spec.store, spec.out, model=spec.model)
-    if as_json and spec.out != "-":
-        return Outcome({"out": spec.out, "replies": count})
-    to = "" if spec.out == "-" else f" to {escaped(spec.out)}"
+    refused = [flag for flag in spec.criteria if flag != "--model"] + ["--delete"] * spec.delete
+    if refused:
+        raise OptionError(f"--export and {refused[0]} exclude each other")
+    count = export_store(spec.store, out, model=spec.model)
+    if as_json and out != "-":
+        return Outcome({"out": out, "replies": count})
+    to = "" if out == "-" else f" to {escaped(out)}"
     say(f"{many_replies(count)} exported{to}")
     return None
-
-
-command.gone = {"merge": "use pnyx files merge OTHER... --out STORE"}

@@ -18,7 +18,7 @@ from pnyx.formats.text_types import SourceName
 from pnyx.judging.counted_judge import default_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import ModelSpec, WriterSpec
-from pnyx.relevance.distil_command import apply, distil
+from pnyx.relevance.distil_command import distil
 from pnyx.relevance.label_command import label
 from pnyx.search.common_index import IndexCommand, open_documents
 from pnyx.search.open_search import open_searcher
@@ -38,8 +38,8 @@ def command() -> None:
       pnyx annotate sample my.index q.md --out pairs.jsonl
       pnyx annotate label pairs.jsonl --judge openai:gpt-4o-mini --out labels
       pnyx annotate distil labels --out student
-      pnyx annotate apply --all --index my.index --topics q.md \\
-        --judge student --out annotations.jsonl
+      pnyx annotate label --all --index my.index --topics q.md \\
+        --judge student --annotations-out annotations.jsonl
     """
 
 
@@ -173,9 +173,10 @@ def sample(
     return Outcome({"questions": len(topics), **counts}, line, err=True, ascii=True)
 
 
-for _command in (label, distil, apply):
+for _command in (label, distil):
     command.add_command(_command)
 command.gone = {
+    "apply": "use pnyx annotate label, with --annotations-out in place of --out",
     "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
-    "--out LABELS collects new labels from people"
+    "--out LABELS collects new labels from people",
 }

@@ -1,4 +1,4 @@
-"""`pnyx annotate label`: the teacher's verdict on each pair of question and document."""
+"""`pnyx annotate label`: a judge's verdict on each pair of question and document."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.judge_runs import ResultsSpec, answer_into, needs_out
-from pnyx.cli.options import warn, warn_undefined
+from pnyx.cli.judge_runs import answer_into
+from pnyx.cli.options import Outcome, warn, warn_undefined
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, shorten
 from pnyx.core.spec import Spec, file_opt, opt
 from pnyx.formats.text_types import FileName
 from pnyx.judging.options import JudgeSpec
+from pnyx.relevance.annotation_file import LabelOutputSpec, PairSpec, annotate
 
 if TYPE_CHECKING:
     from pnyx.judging.answers import Answer
@@ -96,30 +97,64 @@ _POINTWISE_ONLY = (*("probability", "prompt", "batch", "calibration", "cascade",
     "label",
     resumes=True,
     records=True,
-    short_help="Let a teacher label each pair.",
-    without={"results": "shard"},
+    short_help="Let a teacher, or its student, label pairs.",
 )
-@click.argument("items")
+@click.argument("pairs", required=False)
 def label(
-    items: FileName, results: ResultsSpec, spec: LabelSpec, judge: JudgeSpec, as_json: bool
-) -> int:
-    """Let a teacher judge each pair of ITEMS (relevance items, as written by sample).
+    pairs: FileName | None,
+    output: LabelOutputSpec,
+    pool: PairSpec,
+    spec: LabelSpec,
+    judge: JudgeSpec,
+    as_json: bool,
+) -> int | Outcome:
+    """Let a judge label pairs of question and document.
 
-    RESULTS gets labelled.jsonl, each line of ITEMS with the verdict, and the answers.jsonl and
-    manifest.json of pnyx judge. The teacher is a language model, people's labels, or an
-    earlier run (--judge). Run the command again, even after a crash, to ask only what is missing.
-    Exit status 3: some pairs are unscored; the others can be used.
+    \b
+    PAIRS                              relevance items, as written by sample
+    --run RUN --index --topics         the first --depth documents of each topic
+    --all --index INDEX --topics FILE  every document of the index, every question
+
+    The judge is a teacher (a language model, people's labels, an earlier run) or a student. Run the
+    command again, even after a crash, to ask only what is missing. Exit status 3: some pairs are
+    unscored; the others can be used.
+
+    --out is for the labels of a teacher: RESULTS gets labelled.jsonl, each line of PAIRS with the
+    verdict, and the answers.jsonl and manifest.json of pnyx judge. --form decides how the teacher
+    is asked.
+
+    --annotations-out is for any number of pairs: a line for each as it comes, with id, question_id,
+    doc_id, value, probability, unscored, judge and the pair's other fields (.parquet: pip install
+    'pnyx[tables]'). FILE.manifest.json records how it was made. --qrels writes the verdicts as
+    grades 1 and 0; --thresholds 0.3,0.7 cuts the probabilities into grades 0, 1 and 2. Once FILE is
+    finished, the same command with other --thresholds judges nothing again.
 
     \b
     Example:
       pnyx annotate label pairs.jsonl --judge openai:gpt-4o-mini --out labels
       pnyx annotate label pairs.jsonl --judge people.jsonl --out labels
       pnyx annotate label pairs.jsonl --judge local --form listwise --out ranked
+      pnyx annotate label --all --index my.index --topics q.md --judge student \\
+        --annotations-out a.jsonl --qrels qrels.txt
     """
-    needs_out(results.out, judge)
-    spec.check(judge)
-    ask = _rank if spec.form == "listwise" else _label
-    return ask(items, results.out, spec, judge, as_json)
+    judge.check()
+    output.check_places(plan=judge.plan)
+    pooled = [name for name in ("run", "every", "index", "topics", "depth") if pool.given(name)]
+    if output.annotations_out is None and (output.out is not None or not pooled):
+        if pooled or output.shard is not None:
+            flag = pool.flag(pooled[0]) if pooled else "--shard"
+            raise OptionError(f"{flag} requires --annotations-out")
+        if pairs is None:
+            raise OptionError("expected PAIRS, or --run or --all")
+        output.check_needs()
+        spec.check(judge)
+        ask = _rank if spec.form == "listwise" else _label
+        return ask(pairs, output.out, spec, judge, as_json)
+    for name in ("form", "reason", "definition", "examples"):
+        if spec.given(name):
+            raise OptionError(f"{spec.flag(name)} requires --out")
+    spec.check_needs()
+    return annotate(pairs, output, pool, judge, as_json)
 
 
 def _read(items: str, spec: LabelSpec) -> list[tuple[int, dict[str, Any]]]:

@@ -33,7 +33,6 @@ COMMANDS: Final = (
     ),
     CommandDoor("search tune", "pnyx.search.tune_command:command", 10),
     CommandDoor("measure retrieval", "pnyx.search.measure_command:retrieval", 10),
-    CommandDoor("measure correlation", "pnyx.search.measure_command:correlation", 30),
 )
 
 READERS: Final = {

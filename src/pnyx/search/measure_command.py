@@ -1,4 +1,4 @@
-"""`pnyx measure retrieval` and `correlation`: TREC runs against qrels, and against annotations."""
+"""`pnyx measure retrieval`: TREC runs against qrels, or against annotated pairs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from pnyx.cli.measure.tables import (
 from pnyx.cli.options import Outcome
 from pnyx.cli.params import verb
 from pnyx.core.errors import OptionError, escaped
-from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.tables import Column, Table, draws_legend
 from pnyx.display.text import many
 from pnyx.formats.text_types import FileName, Words
-from pnyx.judging.measures.options import ComparingSpec, JudgedSpec
+from pnyx.judging.measures.options import ComparingSpec
 from pnyx.search.measure_leaderboard import LeaderboardSpec
 from pnyx.search.strict import RANKING_RULES, check_judged
 
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 class _RankingSpec(PlotSpec, heading="Measures"):
     """What is measured, and on which topics."""
 
-    qrels: FileName = file_opt(..., "Judgements.", metavar="QRELS")
+    qrels: FileName | None = file_opt(
+        None, "Judgements; required without --annotations.", metavar="QRELS"
+    )
     measures: tuple[Words, ...] = opt(
         (),
         "In ir-measures notation. Repeatable.",
@@ -55,7 +57,32 @@ class _RankingSpec(PlotSpec, heading="Measures"):
     plot: FileName | None = out_opt(None, "Draw means and intervals.", metavar="FILE.svg")
 
 
-class RetrievalSpec(ComparingSpec, LeaderboardSpec, _RankingSpec):
+class _AnnotatedSpec(Spec, heading="Annotations", rare="by"):
+    """Annotations that runs are compared with, in place of qrels."""
+
+    annotations: FileName | None = file_opt(
+        None,
+        "Compare with these pairs instead: JSONL or Parquet with question_id, doc_id, probability; "
+        "or a results folder.",
+    )
+    documents_of: Literal["run", "every-run", "annotations"] = opt(
+        "run", "Documents on which a run is compared.", needs="annotations"
+    )
+    by: Words | None = opt(
+        None,
+        "Judge to measure, if the results have several.",
+        metavar="NAME",
+        needs="annotations",
+    )
+
+
+_OF_QRELS = (
+    *("measures", "topics_of", "plot", "leaderboard", "format", "unscored", "margin", "strict"),
+)
+"""Fields without effect on annotations."""
+
+
+class RetrievalSpec(ComparingSpec, LeaderboardSpec, _AnnotatedSpec, _RankingSpec):
     """All that is chosen."""
 
     margin: float | None = opt(
@@ -83,14 +110,24 @@ class RetrievalSpec(ComparingSpec, LeaderboardSpec, _RankingSpec):
     def check(self) -> None:
         """Reject options that have no effect or exclude each other."""
         self.check_needs()
+        if (self.qrels is None) == (self.annotations is None):
+            raise OptionError("expected --qrels or --annotations")
+        for name in _OF_QRELS if self.annotations is not None else ():
+            if self.given(name):
+                raise OptionError(f"{self.flag(name)} requires --qrels")
         if self.strict and self.topics_of != "qrels":
             raise OptionError(f"--strict and --topics-of {self.topics_of} exclude each other")
 
 
-@verb("retrieval", restricts=True, records=True, short_help="TREC runs on qrels.")
+@verb(
+    "retrieval",
+    restricts=True,
+    records=True,
+    short_help="TREC runs on qrels, or on annotated pairs.",
+)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) -> Outcome:
-    """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
+    """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR) or annotated pairs.
 
     Any measure of ir-measures, by its notation; each with a 95 % bootstrap interval over topics.
     With --baseline, each other run is compared with it: difference, its interval, a paired
@@ -104,17 +141,30 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) ->
     --topics-of run    of these, the topics that the run has (trec_eval)
     --topics-of both   of these, the topics that every run has
 
-    docs/reference/measures.md defines all of this. Needs pip install 'pnyx[retrieval]'. Exit status
-    3: a measure is not defined for some topic.
+    With --annotations, runs are ranked by Kendall's tau-b between their scores and the annotated
+    probabilities of relevance, within each question; then the mean over questions. Each run is
+    compared with each other. Unscored annotations and documents without one are left out and
+    counted.
+
+    \b
+    --documents-of run          annotated documents that the run has
+    --documents-of every-run    those that every run has
+    --documents-of annotations  all; those missing from a run tied in last place
+
+    docs/reference/measures.md defines all of this. --qrels needs pip install 'pnyx[retrieval]'.
+    Exit status 3: a measure is not defined for some topic, or an annotation is unscored.
 
     \b
     Example:
       pnyx measure retrieval bm25.run my.run --qrels qrels.txt --baseline bm25.run
       pnyx measure retrieval my.run --qrels qrels.txt --measure 'AP(rel=2)'
+      pnyx measure retrieval bm25.run dense.run --annotations results
     """
     spec.check_plot()
     spec.check()
-    names, baseline = named_runs(runs, spec.baseline, spec.qrels)
+    names, baseline = named_runs(runs, spec.baseline, spec.qrels, spec.annotations)
+    if spec.qrels is None:
+        return _correlation(names, baseline, spec)
     read = {f"RUN {n}": path for n, path in enumerate(names.values(), 1)}
     spec.check_files({**read, "--qrels": spec.qrels}, as_json=as_json)
     judged = check_judged(names, spec.qrels, spec.min_judged) if spec.strict else {}
@@ -170,7 +220,7 @@ def _report(result: Retrieval, spec: RetrievalSpec) -> list[Part]:
     sizes = sorted({len(run.per_topic) for run in result.runs})
     topics = " to ".join(map(str, sizes if len(sizes) < 3 else (sizes[0], sizes[-1])))
     runs = many(len(result.runs), "run")
-    title = f"retrieval: {runs} on {topics} topics of {escaped(spec.qrels)}"
+    title = f"retrieval: {runs} on {topics} topics of {escaped(str(spec.qrels))}"
     means = runs_table(result, "topics", lambda run, name: run.measures[name], title=title)
     effect = ["d: mean difference in standard deviations of the topics' differences"]
     legend = [*effect * bool(result.comparisons), *_legend(result)]
@@ -203,59 +253,14 @@ def _panels(result: Retrieval) -> list[PlotPanel]:
 # Correlation with annotations ---------------------------------------------------------------------
 
 
-class _AnnotatedSpec(JudgedSpec, heading="Annotations"):
-    """Which annotations runs are compared with."""
-
-    annotations: str = file_opt(
-        ..., "JSONL or Parquet with question_id, doc_id, probability; or a results folder."
-    )
-    documents_of: Literal["run", "every-run", "annotations"] = opt(
-        "run", "Documents on which a run is compared."
-    )
-    per_topic: bool = opt(False, "Show the values of each question.")
-
-
-class CorrelationSpec(ComparingSpec, _AnnotatedSpec):
-    """All that is chosen."""
-
-
-@verb(
-    "correlation",
-    restricts=True,
-    gone={"--judge": "use --by NAME"},
-    short_help="TREC runs against annotations (Kendall's tau).",
-)
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-def correlation(runs: tuple[str, ...], spec: CorrelationSpec) -> Outcome:
-    """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
-
-    Kendall's tau-b between a run's scores and the annotated probabilities of relevance, within each
-    question; then the mean over questions, with a 95 % interval from resampling questions. Each
-    run is compared with each other (with --baseline, only with that one): difference, its interval
-    and a paired two-sided test, corrected by Holm-Bonferroni over all comparisons.
-
-    \b
-    --documents-of run          annotated documents that the run has
-    --documents-of every-run    those that every run has
-    --documents-of annotations  all; those missing from a run tied in last place
-
-    Unscored annotations and documents without one are left out and counted.
-    docs/reference/measures.md defines all of this. Exit status 3: an annotation is unscored, or tau
-    is not defined for some question.
-
-    \b
-    Example:
-      pnyx judge relevance --run pool.run --index my.index --topics topics.tsv \\
-        --out results
-      pnyx measure correlation bm25.run dense.run --annotations results
-    """
-    names, baseline = named_runs(runs, spec.baseline, spec.annotations)
+def _correlation(names: dict[str, str], baseline: str | None, spec: RetrievalSpec) -> Outcome:
+    """Measure how runs agree with annotated pairs."""
     from pnyx.judging.verdicts import read_annotations
     from pnyx.search.measures.correlation import measure_correlation
 
     result = measure_correlation(
         names,
-        read_annotations(spec.annotations, judge=spec.by),
+        read_annotations(str(spec.annotations), judge=spec.by),
         documents_of=spec.documents_of,
         baseline=baseline,
         test=spec.test,
@@ -291,11 +296,11 @@ def _correlation_notes(result: RetrieverCorrelation) -> list[str]:
     return notes + few_warning(result.bootstrap, result.questions, "question")
 
 
-def _correlations(result: RetrieverCorrelation, spec: CorrelationSpec) -> list[Part]:
+def _correlations(result: RetrieverCorrelation, spec: RetrievalSpec) -> list[Part]:
     """Return the tables for people."""
     title = (
         f"correlation: {len(result.runs)} runs on {result.annotated} annotated pairs, "
-        f"{result.questions} questions of {escaped(spec.annotations, 200)}"
+        f"{result.questions} questions of {escaped(str(spec.annotations), 200)}"
     )
     columns = (
         Column("run"),

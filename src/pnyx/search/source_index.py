@@ -227,7 +227,7 @@ def _make_features(
     """Make the features that are missing for all or some documents."""
     from pnyx.judging.students.quality.surface import QualityModel
     from pnyx.models.embed.embedder import embedder_from
-    from pnyx.search.features.vectors import VECTORS, embed_documents
+    from pnyx.search.features.vectors import PARTIAL, VECTORS, embed_documents
     from pnyx.search.lexical.manifest import read_manifest
     from pnyx.search.quality.documents import FEATURE, score_documents
 
@@ -237,9 +237,11 @@ def _make_features(
         (FEATURE, "predicting quality", score_documents, QualityModel.load),
         (VECTORS, "embedding documents", embed_documents, embedder_from),
     )
+    killed = Path(folder, PARTIAL).exists()  # while it embedded, or before it removed this file
     for name, doing, make, load in makers:
         wanted = name in features or name in there
-        if not wanted or there.get(name, {}).get("documents") == documents:
+        complete = there.get(name, {}).get("documents") == documents
+        if not wanted or (complete and not (killed and name == VECTORS)):
             continue
         model = load()
         _check_maker(source, folder, there.get(name), model.name)

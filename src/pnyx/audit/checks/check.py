@@ -31,7 +31,7 @@ Names: TypeAlias = str | Sequence[str]
 """One name, or several."""
 
 DRIFT_MARGIN = 0.1
-"""How much worse than in an earlier check a figure may be, as for `pnyx audit check`."""
+"""How much worse than in an earlier check a figure may be, as for `pnyx audit card --against`."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

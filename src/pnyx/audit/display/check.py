@@ -195,7 +195,7 @@ def _next_steps(check: Check) -> list[Part]:
         ("Has it become worse?", "pnyx check TABLE --against OLD.json"),
         ("Does the judge notice what it should, and ignore the rest?", "pnyx audit run"),
         ("One page about a judge over several tasks and trials", "pnyx audit card"),
-        ("Do its trials still end as its card says?", "pnyx audit check"),
+        ("Do its trials still end as its card says?", "pnyx audit card --against"),
     ]
     if len(check.judges) == 1:
         steps.append(

@@ -33,6 +33,7 @@ _USE = "use pnyx measure RESULTS, which reads the task from the results"
 _GONE: Final = {
     **dict.fromkeys(("support", "relevance", "quality", "rag", "preference"), _USE),
     "thresholds": "use pnyx measure RESULTS --thresholds",
+    "correlation": "use pnyx measure retrieval RUN... --annotations FILE",
     "amount": "use pnyx measure RESULTS --amount",
     "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
     "--out LABELS lets people label again, pnyx measure RESULTS --labels LABELS says who is right",

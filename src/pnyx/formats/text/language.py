@@ -6,6 +6,7 @@ words, so two different words of one language, and more than of any other, are r
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections import Counter
@@ -16,6 +17,7 @@ _READ: Final = 3_000
 """Number of characters read from a text."""
 _LEAST_WORDS = 2
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_NO_LETTER: Final = re.compile(r"[^A-Za-z]+")
 _FREQUENT: Final = {
     "English": "the of and to is are be that it for with as this was were should would does do did"
     " can not have has we they from by or which their there because people our if than",
@@ -61,7 +63,7 @@ _SCRIPTS: Final = {
 def language_of(text: str) -> str:
     """Return the English name of a text's language, "" if unclear; by script if not Latin."""
     read = text[:_READ]
-    letters = Counter(_script(c) for c in read if c.isalpha())
+    letters = _letters(read)
     script = max(letters, key=letters.__getitem__, default="")
     if script != "LATIN":
         kana = [s for s in ("HIRAGANA", "KATAKANA") if letters[s]] if script == "CJK" else []
@@ -74,6 +76,14 @@ def language_of(text: str) -> str:
     return name if enough and most > second + second // 2 else ""
 
 
+def _letters(text: str) -> Counter[str]:
+    """Return the number of letters of each script."""
+    if text.isascii():  # most texts; a name for each character would take ten times as long
+        return Counter(LATIN=len(_NO_LETTER.sub("", text)))
+    return Counter(_script(character) for character in text if character.isalpha())
+
+
+@functools.lru_cache(maxsize=4096)
 def _script(character: str) -> str:
     return unicodedata.name(character, "").split(" ", 1)[0]
 
@@ -81,9 +91,13 @@ def _script(character: str) -> str:
 def other_language(question: str, documents: Iterable[str]) -> str:
     """Return a warning if no document is in the question's language, else ""."""
     question_language = language_of(question)
-    counts = Counter(map(language_of, documents)) if question_language else Counter[str]()
+    counts = Counter[str]()
+    for document in documents if question_language else ():
+        if (language := language_of(document)) == question_language:
+            return ""
+        counts[language] += 1
     recognised = counts.total() - counts.pop("", 0)
-    if not recognised or question_language in counts:
+    if not recognised:
         return ""
     ((name, count),) = counts.most_common(1)
     if count * 2 <= recognised:

@@ -239,7 +239,7 @@ class StoredModel:
         return outcome if isinstance(outcome, Reply) else None
 
     def note_unreadable(self, request: ChatRequest, problem: str) -> None:
-        """Record that the stored reply to a request is unreadable: `pnyx store gc --unreadable`."""
+        """Record that the stored reply to a request is unreadable: `pnyx store --unreadable`."""
         key = self.key(request)
         if self.offline or self.store.get(key) is None:
             return

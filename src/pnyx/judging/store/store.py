@@ -62,7 +62,7 @@ _CLAIM = (
     " WHERE owner = excluded.owner OR expires < ? OR owner = ?"
 )
 
-_ON_DAMAGE = "the next run asks it again; pnyx store gc --damaged deletes it"
+_ON_DAMAGE = "the next run asks it again; pnyx store --damaged --delete deletes it"
 
 
 def default_store_path() -> Path:

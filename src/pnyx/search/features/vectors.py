@@ -31,7 +31,7 @@ VECTORS = "vectors"
 EMBED_FIRST = "pnyx index --update INDEX --vectors"
 """What to do about missing vectors, for errors."""
 
-_PARTIAL = ".vectors.partial"
+PARTIAL = ".vectors.partial"
 """Vectors embedded so far. `remove_leftovers` leaves this file: it must survive a kill, and the run
 that completes it removes it."""
 
@@ -102,7 +102,7 @@ def embed_documents(
         old = _rows(feature)  # vectors of the first documents, made with these settings
     if len(old) == len(index):
         with contextlib.suppress(OSError):  # left by a kill after the last step but one
-            (folder / _PARTIAL).unlink()
+            (folder / PARTIAL).unlink()
         return EmbedStats(len(index), len(index), 0, time.perf_counter() - started)
     rows: Rows = np.empty((len(index), embedder.dimensions), dtype=np.float16)
     rows[: len(old)] = old
@@ -225,7 +225,7 @@ class _Partial:
     """Rows embedded so far, in a file: a line of JSON, then chunks (count, CRC-32, rows)."""
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
-        self._path = folder / _PARTIAL
+        self._path = folder / PARTIAL
         self._header = json.dumps(dict(settings), sort_keys=True).encode() + b"\n"
 
     def __enter__(self) -> _Partial:

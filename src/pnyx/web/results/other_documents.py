@@ -12,7 +12,10 @@ _OUT: Final = "give the file of --out"
 
 _BY_FORMAT: Final = {
     "pnyx-annotations": ("the manifest of annotations", "give the file that it is next to"),
-    "pnyx-formats": ("the summary of pnyx audit formats", "give its folder, which has the trials"),
+    "pnyx-formats": (
+        "the summary of pnyx audit run --format",
+        "give its folder, which has the trials",
+    ),
     "pnyx-results": ("the manifest of a run", "give the folder of the run"),
     "pnyx-sample": ("the record of pnyx label sample", "give its folder"),
 }
@@ -21,7 +24,7 @@ _BY_FORMAT: Final = {
 _BY_FIELDS: Final = (
     ("sources runs topics scored asked", "what pnyx view --json prints", LISTED),
     ("check judges decision", "what pnyx check writes", "pnyx check --html writes its page"),
-    ("card margin worse figures", "what pnyx audit check prints", "give the cards"),
+    ("card margin worse figures", "what pnyx audit card --against prints", "give the cards"),
     ("measure options best cross_validation", "what pnyx search tune prints", LISTED),
     ("dependencies environment will_use", "what pnyx doctor prints", LISTED),
     ("record same files", "what pnyx files repeat prints", LISTED),

@@ -1,4 +1,4 @@
-"""`pnyx audit formats`: noise and contradictions under each format of asking about arguments."""
+"""Compare formats of asking about arguments: noise and contradictions under each (ConQRet)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from pnyx.audit.trial_run import StressSpec, TrialJudgeSpec, ask_trial, posed_trial, sized_by
 from pnyx.cli.judge_runs import print_planned
 from pnyx.cli.options import Outcome, say
-from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
-from pnyx.core.spec import Spec, opt
 from pnyx.display.tables import draws_legend
-from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.format_options import FormatSpec
 from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import prices_by_model
@@ -31,78 +26,45 @@ if TYPE_CHECKING:
     from pnyx.judging.llm.plan import PlannedModel
 
 _TASK = TASKS["rag"]
+ALL = "all"
+"""Name of all formats that the judge can be asked in."""
+
 _SHOWS = {"noise": "context_relevance", "hallucination": "groundedness"}
 """Trial -> the dimension that is measured."""
 
 
-class ComparedSpec(Spec, heading="Formats"):
-    """Which formats to compare."""
-
-    format: tuple[Words, ...] = opt(
-        (),
-        "Format in which a judge is asked (pnyx judge rag). Repeatable.",
-        metavar="NAME",
-        default_text="all; without a language model, support",
-    )
-
-    def names(self, spec: JudgeSpec, format_spec: FormatSpec) -> list[str]:
-        """Return the formats; OptionError: one is unknown, or `nuggets` has no effect."""
-        usual = [f.name for f in _TASK.formats if spec.asks_models or f.packaged]
-        chosen = list(dict.fromkeys(self.format)) or usual
-        if format_spec.nuggets is not None and not any(
-            _TASK.format(n).makes_points for n in chosen
-        ):
-            raise OptionError("--set nuggets requires --format query-rubric or rag-rubric")
-        return chosen
+def formats_of(names: Sequence[str], spec: JudgeSpec) -> list[str]:
+    """Return the named formats; for `all`, every one in which the judge can be asked."""
+    if ALL not in names:
+        return list(dict.fromkeys(names))
+    return [form.name for form in _TASK.formats if spec.asks_models or form.packaged]
 
 
-@verb(
-    "formats",
-    resumes=True,
-    records=True,
-    short_help="Which format notices noise and contradictions in arguments?",
-    without={
-        "options": "task padding orders",
-        "format_spec": "format scale shots examples dimensions",
-        "spec": "prompt",
-    },
-)
-@click.argument("items")
-def formats(
-    items: FileName,
-    compared: ComparedSpec,
+def compare_formats(
+    items: str,
+    names: Sequence[str],
     options: StressSpec,
     format_spec: FormatSpec,
     spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
-    """Run the trials noise and hallucination on ITEMS (of pnyx judge rag, JSONL), by format.
-
-    The tables are those of ConQRet, with a row for each format: context relevance by share of
-    replaced documents (Table 16), whether it falls at every step (17), groundedness by contradicted
-    sentences (18); for formats that score single documents, precision (7). S gets formats.json,
-    formats.md (the tables), formats.svg (Figure 13) and for each format the folders noise-FORMAT
-    and hallucination-FORMAT of pnyx audit run. Running the command again, even after a crash,
-    asks only what is missing. Exit status 3: finished, but some questions are unscored.
-
-    \b
-    Example:
-      pnyx audit formats items.jsonl --format direct --format listwise-rag-fine \\
-        --judge http://127.0.0.1:8000/v1#my-model --out formats
-    """
-    options.check_judge(spec)
+    """Run the trials noise and hallucination under each format, into folders below --out."""
+    options.check_trials(tuple(_SHOWS))
+    for chosen, flags in ((format_spec, "scale shots examples dimensions"), (spec, "prompt")):
+        for name in flags.split():
+            if chosen.given(name):
+                raise OptionError(f"{chosen.flag(name)} cannot be used with several formats")
+    if format_spec.nuggets is not None and not any(_TASK.format(n).makes_points for n in names):
+        raise OptionError("--set nuggets requires --format query-rubric or rag-rubric")
     read = list(_TASK.read(items))
     trials = _trials(read)
     from pnyx.judging.runs.results import check_folder
 
-    for name in () if spec.plan else compared.names(spec, format_spec):
+    for name in () if spec.plan else names:
         for trial in trials:
             check_folder(Path(str(options.out)) / f"{trial}-{name}", {"task": "rag"})
     # Prepare all formats before asking: what cannot be asked fails first.
-    every = [
-        _prepared(n, trials, read, format_spec, options, spec)
-        for n in compared.names(spec, format_spec)
-    ]
+    every = [_prepared(n, trials, read, format_spec, options, spec) for n in names]
     if spec.plan:
         return _plan(every, spec, as_json)
     rows: dict[str, dict[str, Any]] = {}
