@@ -21,7 +21,7 @@ from typing import Any
 
 import pnyx
 from pnyx.formats.text import folded_words as folded
-from pnyx.formats.text import word_breaks
+from pnyx.formats.text import words as word_breaks
 from pnyx.judging.students import rules
 from pnyx.models.http import addresses
 from regex_steps import Steps, TooManyStepsError

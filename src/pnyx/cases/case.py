@@ -30,7 +30,7 @@ from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.stats.base import Measured
 
 if TYPE_CHECKING:
-    from pnyx.cases.model_weight import Weighing
+    from pnyx.cases.model_sides import Weighing
 
 LIKELIHOODS: Final[Mapping[str, float]] = {"very likely": 0.8, "likely": 0.6, "possibly": ARGUED}
 """Words for the probability that a passage argues its side, by the least probability.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pnyx.core.errors import shorten
 from pnyx.formats.label_words import LABEL_WORDS
+from pnyx.judging import votes
 from pnyx.judging.answers import (
     Answer,
     Judged,
@@ -22,7 +23,6 @@ from pnyx.judging.answers import (
     notes_on_reading,
     verdict_fields,
 )
-from pnyx.judging.combining import votes
 from pnyx.judging.dimensions import Dimension, Scale, aspect_of, dimensions_of, normalised, scale_of
 
 if TYPE_CHECKING:
