@@ -21,8 +21,7 @@ from pnyx.cases.citations import (
 from pnyx.cases.extractive import ExtractiveWriter
 from pnyx.cases.passage_sides import BY_MODEL, side_chance
 from pnyx.cases.plan import Plan
-from pnyx.cases.qualities import MIDDLING, quality_of
-from pnyx.cases.retrieved_documents import RetrievedDocuments, retrieve
+from pnyx.cases.retrieved_documents import MIDDLING, RetrievedDocuments, quality_of, retrieve
 from pnyx.cases.side_assignment import Placing, model_of, placing_of
 from pnyx.cases.side_choice import PlacedPassage, chance, expected_about
 from pnyx.core.records import (
