@@ -124,7 +124,7 @@ def command(
             write_responses_file(output.out, [case], output.style)
         write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
-        from pnyx.cases.page.case_json import render_json
+        from pnyx.cases.rows import render_json
 
         click.echo(render_json(case), nl=False)
     _say(case, paged=bool(printed or output.html or output.md), printed=printed)
