@@ -16,9 +16,9 @@ from typing import Any, Final
 import click
 
 from pnyx._version import __version__
-from pnyx.cli.exit_status import EXIT_BAD_INPUT as EXIT_BAD_INPUT
-from pnyx.cli.exit_status import EXIT_INTERRUPTED as EXIT_INTERRUPTED
-from pnyx.cli.exit_status import EXIT_UNSCORED as EXIT_UNSCORED
+from pnyx.cli.options import EXIT_BAD_INPUT as EXIT_BAD_INPUT
+from pnyx.cli.options import EXIT_INTERRUPTED as EXIT_INTERRUPTED
+from pnyx.cli.options import EXIT_UNSCORED as EXIT_UNSCORED
 from pnyx.cli.params import Group
 from pnyx.core.errors import InputError, PluginError, PnyxError, escaped
 from pnyx.core.plugins import APART, plugins

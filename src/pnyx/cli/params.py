@@ -21,8 +21,7 @@ import click
 from click.exceptions import Exit
 
 from pnyx.cli.config import RESTRICTED, config_options, save_config
-from pnyx.cli.exit_status import EXIT_INTERRUPTED
-from pnyx.cli.options import Outcome
+from pnyx.cli.options import EXIT_INTERRUPTED, Outcome
 from pnyx.cli.param_types import Raw as Raw
 from pnyx.cli.settings import SettingOption, set_option
 from pnyx.cli.settings import SpecOption as SpecOption
