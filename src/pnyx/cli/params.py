@@ -22,7 +22,7 @@ from click.exceptions import Exit
 
 from pnyx.cli.config import RESTRICTED, config_options, save_config
 from pnyx.cli.options import EXIT_INTERRUPTED, Outcome
-from pnyx.cli.param_types import Raw as Raw
+from pnyx.cli.settings import Raw as Raw
 from pnyx.cli.settings import SettingOption, set_option
 from pnyx.cli.settings import SpecOption as SpecOption
 from pnyx.cli.spec_options import MORE, SETTINGS, plain_type, takes
