@@ -14,7 +14,7 @@ from command import write_rows
 from pnyx.core.errors import InputError
 from pnyx.core.files import clean_text
 from pnyx.formats import check, sniff
-from pnyx.formats.text.word_breaks import clean
+from pnyx.formats.text.words import clean
 from pnyx_build.drafts.files import finished, read_drafts, write_drafts
 from pnyx_build.drafts.markdown import DRAFTS, write_drafts_markdown
 from pnyx_build.drafts.sources import read_argument_pairs, read_claims, read_survey

@@ -22,7 +22,7 @@ from pnyx.cases.replies import cited_ids, points_reply, sentences_of
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import read_jsonl
 from pnyx.core.records import SIDES, Document, Evidence, Question, Sentence, Side
-from pnyx.formats.text.word_breaks import words_of
+from pnyx.formats.text.words import words_of
 from pnyx.judging.llm.json_objects import UnreadableReply
 from pnyx.judging.llm.structured_replies import schema_of, validated_value
 from pnyx.judging.statements import statements_of

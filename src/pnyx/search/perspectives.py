@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol,
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Perspective, Question, Stance
-from pnyx.formats.text.word_breaks import folded, words_of
+from pnyx.formats.text.words import folded, words_of
 from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.search.engine import Hit
 from pnyx.search.plan import PERSPECTIVES, check_least

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pnyx.core.records import Evidence, judged_text
 from pnyx.formats.text.tokens import stem
-from pnyx.formats.text.word_breaks import words_of
+from pnyx.formats.text.words import words_of
 from pnyx.judging.answers import Answer, Judged, Provenance
 from pnyx.models.embed.embedder import PACKAGED, embedder_from
 from pnyx.search.engine import Engine, Hit

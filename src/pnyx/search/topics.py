@@ -15,7 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.formats.text.word_breaks import folded
+from pnyx.formats.text.words import folded
 from pnyx.judging.answers import Judged
 from pnyx.judging.questions import Support
 from pnyx.judging.statements import statements

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pnyx.formats.text.word_breaks import words_of
+from pnyx.formats.text.words import words_of
 from pnyx.judging.answers import Answer, Provenance, Unscored, after
 from pnyx.judging.base import Emit, Judge, refuse_other_kinds
 from pnyx.judging.forms.base import shape

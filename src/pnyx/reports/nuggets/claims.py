@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.nuggets import Nugget, NuggetBank, NuggetReference
 from pnyx.core.records import Evidence, Question, judged_text, md5_of
-from pnyx.formats.text.word_breaks import clean, words_of
+from pnyx.formats.text.words import clean, words_of
 from pnyx.judging.llm.concurrent import Progress
 from pnyx.judging.passages import read_sentences, tokens
 from pnyx.models.embed.embedder import Embedder

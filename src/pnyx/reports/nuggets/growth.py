@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetReference
 from pnyx.core.records import md5_of
-from pnyx.formats.text.word_breaks import clean, words_of
+from pnyx.formats.text.words import clean, words_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -12,7 +12,7 @@ from typing import Any
 
 from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 from pnyx.formats.text.segment import named_words
-from pnyx.formats.text.word_breaks import words_of
+from pnyx.formats.text.words import words_of
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import Judge, ask
 from pnyx.judging.questions import Support

@@ -14,7 +14,7 @@ from pnyx.cases.retrieved_documents import MIDDLING, quality_of
 from pnyx.core.records import Evidence, Question
 from pnyx.formats import ReportRequest
 from pnyx.formats.text.segment import named_words, split_sentences
-from pnyx.formats.text.word_breaks import words_of
+from pnyx.formats.text.words import words_of
 from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.pipeline import Searcher
 from pnyx.search.ranking.diversify import mmr

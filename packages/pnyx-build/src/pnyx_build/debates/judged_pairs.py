@@ -15,7 +15,7 @@ from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import SIDES, Debate, Question, Side
 from pnyx.formats.conqret import SPLITS, ConqretTopic, Split
 from pnyx.formats.debates import bare_title
-from pnyx.formats.text.word_breaks import words_of
+from pnyx.formats.text.words import words_of
 
 
 @dataclass(frozen=True, slots=True)

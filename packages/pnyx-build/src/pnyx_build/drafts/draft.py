@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pnyx.core.errors import shorten
 from pnyx.formats.text.auxiliaries import as_question
 from pnyx.formats.text.segment import trim
-from pnyx.formats.text.word_breaks import clean
+from pnyx.formats.text.words import clean
 from pnyx.judging.llm.concurrent import Progress, each
 from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.structured_replies import ask_structured

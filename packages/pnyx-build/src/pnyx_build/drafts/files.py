@@ -14,7 +14,7 @@ from pnyx.formats.fields import Fields
 from pnyx.formats.format_table import FORMATS
 from pnyx.formats.perspectives import read_perspectives
 from pnyx.formats.recognition import sniff
-from pnyx.formats.text.word_breaks import clean
+from pnyx.formats.text.words import clean
 from pnyx_build.drafts.markdown import DRAFTS, write_drafts_markdown
 
 _DRAFT = ("id", "question", "perspectives")

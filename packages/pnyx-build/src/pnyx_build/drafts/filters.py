@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from pnyx.core.errors import shorten
 from pnyx.core.records import SIDES
-from pnyx.formats.text.word_breaks import words_of
+from pnyx.formats.text.words import words_of
 from pnyx.judging.llm.concurrent import Progress, each
 from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.structured_replies import ask_structured

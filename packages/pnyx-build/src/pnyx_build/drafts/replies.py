@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from pnyx.formats.text.word_breaks import clean, words_of
+from pnyx.formats.text.words import clean, words_of
 
 _MAX_TEXT = 1000
 _SENTENCE = re.compile(r"\w+\W+\w+\W+\w+|\w{8}")

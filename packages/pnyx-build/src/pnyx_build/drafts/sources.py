@@ -20,7 +20,7 @@ from pnyx.formats.items import ITEM_FORMATS
 from pnyx.formats.jsonstream import scan_items, top_level_keys
 from pnyx.formats.reading import read_evidence
 from pnyx.formats.recognition import sniff
-from pnyx.formats.text.word_breaks import clean, words_of
+from pnyx.formats.text.words import clean, words_of
 
 _POOL = "perspective_pool_v1.0.json"
 _MAX_TEXT = 2000

@@ -1,4 +1,4 @@
-"""Splitting text into words exactly as Lucene 8's StandardTokenizer does (UAX #29, Unicode 9.0)."""
+"""Words, as Lucene 8's StandardTokenizer splits them (UAX #29), and to compare texts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Automaton:
 @cache
 def automaton() -> Automaton:
     """Return the automaton of the packaged table."""
-    table = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+    table = json.loads(Path(__file__).with_name("word_breaks.json").read_bytes())
     firsts = [*table["firsts"], _POINTS]
     runs = zip(table["classes"], firsts, firsts[1:], strict=False)
     classes = b"".join(bytes((number,)) * (stop - first) for number, first, stop in runs)
