@@ -65,7 +65,7 @@ def _text(content: bytes) -> ReadFile:
 
 
 def _rst(content: bytes) -> ReadFile:
-    from pnyx.formats.text.rst_text import rst_page
+    from pnyx.formats.text.plain_text import rst_page
 
     text, assumed = _decoded(content)
     return ReadFile(rst_page(text), assumed)
