@@ -20,7 +20,7 @@ from pnyx.cases.passage_sides import BY_MODEL, SideChances
 from pnyx.core.errors import shorten
 from pnyx.formats.text.segment import trim
 from pnyx.judging.answers import Provenance
-from pnyx.judging.llm.batches import split_evenly
+from pnyx.judging.llm.concurrent import split_evenly
 from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.statements import statements_of
