@@ -8,8 +8,7 @@ from itertools import groupby
 from typing import Any, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
 from pnyx.core.errors import InputError
-from pnyx.judging.answer_list import Answers
-from pnyx.judging.answers import Answer, Provenance, QuestionKind, Unscored
+from pnyx.judging.answers import Answer, Answers, Provenance, QuestionKind, Unscored
 from pnyx.judging.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking, wanted
 

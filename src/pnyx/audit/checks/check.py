@@ -17,7 +17,7 @@ from pnyx.audit.checks.labelled_rows import join_items, labels_of, pair_clusters
 from pnyx.audit.checks.people import compare_people
 from pnyx.audit.checks.result import CheckedJudge, CheckedTable, Disagreement, GroupAccuracy
 from pnyx.core.errors import InputError, shorten
-from pnyx.judging.answer_list import Answers
+from pnyx.judging.answers import Answers
 from pnyx.judging.measures.agreement import Agreement, measure_agreement
 from pnyx.judging.measures.ground_truth import LabelledVerdicts
 from pnyx.judging.measures.group_figures import MIN_GROUP_LABELS
