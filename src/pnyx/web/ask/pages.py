@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pnyx.cases.page.notes import near_said
 from pnyx.core.errors import PnyxError
 from pnyx.display.text import one_line
-from pnyx.judging.open_questions import why_no_sides
+from pnyx.judging.statements import why_no_sides
 from pnyx.search.split_documents import size_of
 from pnyx.search.topics import labelled_topics, near_topics
 from pnyx.web.application import html, not_found, see, sent_form
