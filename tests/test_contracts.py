@@ -80,11 +80,11 @@ from pnyx.judging.students.judge import (
     AnswerJudge,
     AssignmentJudge,
     PackagedJudge,
+    RelatedJudge,
     SideJudge,
     load_perspective_student,
 )
 from pnyx.judging.students.quality.overall import QualityJudge
-from pnyx.judging.students.related_task import RelatedJudge
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
 from pnyx.judging.students.student import SCORERS, StudentJudge
 from pnyx.judging.tasks import TASKS, Task

@@ -23,6 +23,7 @@ from pnyx.judging.base import (
     answer_chunks,
     by_text,
     chunks_by_text,
+    of_kind,
     refuse_other_kinds,
 )
 from pnyx.judging.calibration.curves import log_odds, logistic
@@ -127,8 +128,6 @@ class PackagedJudge:
 
             return RuleJudge()
         if task == "unanswerable":
-            from pnyx.judging.students.related_task import RelatedJudge
-
             return RelatedJudge(_once(EncoderJudge))
         if task == "support":
             return load_perspective_student()
@@ -370,3 +369,28 @@ def _other_task(question: Support, task: str) -> str:
     if question.task == task:
         return ""
     return f"task: it answers {task}, not {shorten(question.task, 40)!r}"
+
+
+class RelatedJudge:
+    """Answers `unanswerable` of a negative statement by the question's relevance to it."""
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge, self.name, self.card = judge, judge.name, judge.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; unscored if of another task."""
+        related: list[tuple[int, Support]] = []
+        for position, question in enumerate(of_kind(Support, questions, self.name)):
+            problem = blank(question)
+            if not problem and question.task != "unanswerable":
+                problem = f"task: it answers unanswerable, not {shorten(question.task, 40)!r}"
+            if problem:
+                emit(position, Unscored(problem, Provenance(self.name)))
+            else:
+                related.append((position, replace(question, task="relevance")))
+        positions = [position for position, _ in related]
+        await self._judge.answer(
+            [question for _, question in related], lambda n, a: emit(positions[n], a)
+        )
