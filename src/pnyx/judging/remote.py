@@ -11,6 +11,7 @@ from pnyx.core.errors import ModelError
 from pnyx.judging.answers import Answer
 from pnyx.judging.base import Emit, Judge, ask, chunks_by_text, refuse_other_kinds
 from pnyx.judging.questions import JudgeQuestion
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.models.http.flow import run_all
 from pnyx.models.ray import RayWorkers
 
@@ -68,3 +69,23 @@ def _answer(
     if judge.name != name:
         raise ModelError(f"the judge is {judge.name}, expected {name}")
     return [replace(answer, question=None) for answer in ask(judge, questions)]
+
+
+class RemoteQuality:
+    """A `TextQuality` with exactly the values that this process would predict."""
+
+    def __init__(self, workers: RayWorkers) -> None:
+        local = QualityModel.load()
+        self.name, self.neutral, self._workers = local.name, local.neutral, workers
+
+    def score(self, text: str) -> float | None:
+        """See `TextQuality`."""
+        return self.scores([text])[0]
+
+    def scores(self, texts: Sequence[str]) -> list[float | None]:
+        """Return the scores of many texts at once; see `score`."""
+        return [value for part in self._workers.spread(_scores, texts) for value in part]
+
+
+def _scores(texts: list[str]) -> list[float | None]:
+    return list(map(QualityModel.load().score, texts))

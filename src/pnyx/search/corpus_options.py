@@ -108,7 +108,7 @@ class Makers(contextlib.ExitStack):
         """Return the model that predicts quality."""
         if self._spec.engine is None or self._spec.quality_model is not None:
             return quality_model(self._spec)
-        from pnyx.judging.students.quality.remote import RemoteQuality
+        from pnyx.judging.remote import RemoteQuality
 
         return RemoteQuality(self._workers)
 
