@@ -100,7 +100,7 @@ class Makers(contextlib.ExitStack):
 
         if self._spec.engine is None:
             return embedder_from(self._spec.embedder)
-        from pnyx.models.embed.remote import RemoteEmbedder
+        from pnyx.judging.remote import RemoteEmbedder
 
         return RemoteEmbedder(self._workers)
 
