@@ -50,8 +50,7 @@ from pnyx.judging.base import Judge, ask
 from pnyx.judging.calibration.curves import Temperature
 from pnyx.judging.calibration.recalibration import Recalibrated, Recalibration, WithThreshold
 from pnyx.judging.calibration.selective import ConfidenceRegions, Region
-from pnyx.judging.combining.in_format import Formatted
-from pnyx.judging.combining.panel import Cascade, Panel, Repeats
+from pnyx.judging.combining.panel import Cascade, Formatted, Panel, Repeats
 from pnyx.judging.counted_judge import Watched
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.encoder import EncoderJudge

@@ -185,7 +185,7 @@ class _Maker:
         from pnyx.judging.students.judge import PackagedJudge
 
         if self.form is not None:
-            from pnyx.judging.combining.in_format import Formatted
+            from pnyx.judging.combining.panel import Formatted
             from pnyx.judging.llm.prompts import load_prompt
 
             return Formatted(
@@ -244,7 +244,7 @@ class _Maker:
     def _llm(self, model: StoredModel, sample: int = 0) -> Judge:
         if self.form is None or self.form.plain(self.task.prompts[0]):
             return self._asking(model, sample, self._prompt())
-        from pnyx.judging.combining.in_format import Formatted
+        from pnyx.judging.combining.panel import Formatted
 
         form, named = self.form, self._format_prompts(self.form)
         prompts = dict(zip(form.prompts, named, strict=False))
