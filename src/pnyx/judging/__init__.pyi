@@ -9,7 +9,6 @@ from .calibration.recalibration import (
     write_calibration,
 )
 from .calibration.selective import ConfidenceRegions, choose_thresholds
-from .combining.panel import Cascade, Panel, Repeats, cascade_from
 from .combining.votes import combine, self_agreement
 from .encoder import EncoderJudge
 from .llm.judge import LlmJudge
@@ -26,6 +25,7 @@ from .measures.responses import citation_precision, sentence_precision
 from .measures.summary import AnswerSummary, summarise_answers
 from .measures.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .measures.trials import Decline, measure_decline
+from .panel import Cascade, Panel, Repeats, cascade_from
 from .perspectives import ask_perspectives
 from .questions import PairSource, Preference, Ranking, Rating, Support
 from .runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
