@@ -12,7 +12,6 @@ from chat_server import ChatServer
 from pnyx.core.errors import InputError, ModelError
 from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.base import Judge, ask
-from pnyx.judging.combining.votes import self_agreement
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.lookup import HumanLabels
@@ -20,6 +19,7 @@ from pnyx.judging.panel import Panel, Repeats
 from pnyx.judging.questions import Preference, Rating, Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
+from pnyx.judging.votes import self_agreement
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.responses import RetryPolicy
 

@@ -9,7 +9,6 @@ from .calibration.recalibration import (
     write_calibration,
 )
 from .calibration.selective import ConfidenceRegions, choose_thresholds
-from .combining.votes import combine, self_agreement
 from .encoder import EncoderJudge
 from .llm.judge import LlmJudge
 from .llm.requests import Asking
@@ -40,6 +39,7 @@ from .students.lora_trainer import LoraTrainer
 from .students.student import Student, StudentJudge, open_student, read_student
 from .tasks import read_items
 from .verdicts import Verdict, read_annotations
+from .votes import combine, self_agreement
 
 __all__ = [
     "Agreement",

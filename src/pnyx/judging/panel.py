@@ -15,9 +15,9 @@ from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import Emit, Judge, of_kind, refuse_other_kinds
 from pnyx.judging.calibration.recalibration import Recalibrated, read_calibration
 from pnyx.judging.calibration.selective import ConfidenceRegions
-from pnyx.judging.combining.votes import How, combine
 from pnyx.judging.formats import JudgingFormat, Part
 from pnyx.judging.questions import JudgeQuestion, Support
+from pnyx.judging.votes import How, combine
 from pnyx.models.http.flow import run_all
 
 if TYPE_CHECKING:
