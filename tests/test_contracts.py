@@ -83,7 +83,7 @@ from pnyx.judging.students.judge import (
     SideJudge,
     load_perspective_student,
 )
-from pnyx.judging.students.quality.overall import QualityJudge
+from pnyx.judging.students.overall_quality import QualityJudge
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
 from pnyx.judging.students.student import SCORERS, StudentJudge
 from pnyx.judging.tasks import TASKS, Task

@@ -17,7 +17,7 @@ from pnyx.core.errors import PnyxError
 from pnyx.judging.answers import Judged, Unscored
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.questions import Rating
-from pnyx.judging.students.quality.overall import (
+from pnyx.judging.students.overall_quality import (
     OVERALL,
     QualityJudge,
     load_overall_quality,

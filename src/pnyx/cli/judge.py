@@ -240,7 +240,7 @@ def _say_overall(
 ) -> None:
     """Say which dimensions the packaged judge does not rate, for items that name none."""
     from pnyx.judging.dimensions import dimensions_of
-    from pnyx.judging.students.quality.overall import OVERALL
+    from pnyx.judging.students.overall_quality import OVERALL
 
     if not (isinstance(items, Sequence) and isinstance(questions, Sequence)):
         return

@@ -120,7 +120,7 @@ class FormatSpec(
             items = self.shaped(task, items, form)
         packaged = not (judge.asks_models or judge.answered_by)
         if task.name == "quality" and packaged and isinstance(items, Sequence):
-            from pnyx.judging.students.quality.overall import overall_only
+            from pnyx.judging.students.overall_quality import overall_only
 
             items = overall_only(items)
         return form, items

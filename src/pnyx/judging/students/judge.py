@@ -191,7 +191,7 @@ class PackagedJudge:
 
 
 def _quality_judge() -> Judge:
-    from pnyx.judging.students.quality.overall import QualityJudge
+    from pnyx.judging.students.overall_quality import QualityJudge
 
     return QualityJudge()
 
