@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pnyx.core.records import Argument, Document, Premise
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.clusters import cluster_documents
 from pnyx.search.features.vectors import embed_documents

@@ -25,7 +25,7 @@ from index_fixture import Fake
 from json_changes import Change, changes
 from opensearch_front import Front, front
 from pnyx.core.records import Argument, Document, Premise
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.search.build import build_index
 from pnyx.search.engine import TopicQuery
 from pnyx.search.explain import explain

@@ -23,7 +23,7 @@ from pnyx.judging.students.overall_quality import (
     load_overall_quality,
     read_overall_quality,
 )
-from pnyx.judging.students.quality.surface import QualityModel, extract
+from pnyx.judging.students.surface_quality import QualityModel, extract
 from pnyx.models.embed.encoder import load_encoder, with_outputs
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 from debates import NEAR, Debates, packed_lines, parts_of, table, tidy
 
 from pnyx.core.records import Document, Question
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.search.build import build_index

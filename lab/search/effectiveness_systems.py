@@ -11,7 +11,7 @@ import numpy as np
 from effectiveness_sets import Collection
 
 from pnyx.core.records import Question, RunEntry
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.embedder import Embedder
 from pnyx.search.build import build_index
 from pnyx.search.features.access import put_feature, read_feature

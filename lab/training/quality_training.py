@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.judging.calibration.curves import folds_of
-from pnyx.judging.students.quality.surface import (
+from pnyx.judging.students.surface_quality import (
     HASH_BITS,
     MAX_DEVIATION,
     SURFACE,

@@ -96,7 +96,7 @@ def quality_of(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str,
     if of_all:
         shares = engine.quality_shares(ids)
     else:
-        from pnyx.judging.students.quality.surface import QualityModel, predictions
+        from pnyx.judging.students.surface_quality import QualityModel, predictions
         from pnyx.search.quality.documents import rated_text
 
         scores, _ = predictions(

@@ -11,7 +11,7 @@ from pnyx.core.errors import ModelError
 from pnyx.judging.answers import Answer
 from pnyx.judging.base import Emit, Judge, ask, chunks_by_text, refuse_other_kinds
 from pnyx.judging.questions import JudgeQuestion
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.flow import run_all
 from pnyx.models.ray import RayWorkers

@@ -15,7 +15,7 @@ from pnyx.search.options import FeatureSpec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pnyx.judging.students.quality.surface import TextQuality
+    from pnyx.judging.students.surface_quality import TextQuality
     from pnyx.models.embed.embedder import Embedder
     from pnyx.models.ray import RayWorkers
     from pnyx.search.features.clusters import Clusters
@@ -125,7 +125,7 @@ def say_long(reader: SourceReader) -> None:
 def quality_model(spec: FeatureSpec) -> TextQuality:
     """Return the model that predicts quality: the packaged one, or the user's."""
     if spec.quality_model is None:
-        from pnyx.judging.students.quality.surface import QualityModel
+        from pnyx.judging.students.surface_quality import QualityModel
 
         return QualityModel.load()
     from pnyx.search.quality.files import read_quality_model

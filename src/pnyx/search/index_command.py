@@ -390,7 +390,7 @@ def _documents(folder: str) -> int:
 
 def _model_of(quality: Any) -> str:
     """Return the option that scores new documents with the same model as the others."""
-    from pnyx.judging.students.quality.surface import QualityModel
+    from pnyx.judging.students.surface_quality import QualityModel
 
     name = quality.get("meta", {}).get("model", "")
     if name == QualityModel.load().name:

@@ -15,7 +15,7 @@ import numpy as np
 from pnyx.core.errors import IndexFolderError, InputError
 from pnyx.core.records import Evidence
 from pnyx.formats.text.tokens import Tokenizer
-from pnyx.judging.students.quality.surface import TextQuality, predictions
+from pnyx.judging.students.surface_quality import TextQuality, predictions
 from pnyx.search.features.clusters import Clusters
 from pnyx.search.features.topic_points import nearest_centroids
 from pnyx.search.features.vectors import VECTORS, vector_meta
