@@ -103,3 +103,21 @@ def is_oversized(text: str) -> bool:
     if 4 * len(text) <= MAX_REPLY_BYTES:
         return False
     return len(text.encode("utf-8", "replace")) > MAX_REPLY_BYTES
+
+
+LEAST_WORDS = 300
+"""Shorter prompts fit every context, so their counts prove nothing."""
+_LEAST_TOKENS = 0.9
+"""Minimum number of tokens per word: no common tokenizer puts several words into a token, except a
+few short ones; English text has about 1.3."""
+
+
+def cuts_prompt(request: ChatRequest, usage: Mapping[str, int]) -> bool:
+    """Whether a count of prompt tokens is too low for all of a request's words."""
+    tokens = usage.get("prompt_tokens", 0)
+    if tokens <= 0:
+        return False
+    # Some servers count cached tokens separately.
+    tokens += usage.get("cached_tokens", 0)
+    words = sum(len(message.content.split()) for message in request.messages)
+    return words >= LEAST_WORDS and tokens < _LEAST_TOKENS * words
