@@ -20,7 +20,7 @@ from pnyx.core.errors import InputError
 from pnyx.core.files import write_jsonl
 from pnyx.core.records import Document, Passage
 from pnyx.judging.documents import find_document, passages_of_document
-from pnyx.models.embed.cut_texts import cut_line
+from pnyx.models.embed.embedder import cut_line
 from pnyx.search.build import build_index
 from pnyx.search.engine import Hit
 from pnyx.search.features.vectors import embed_documents

@@ -343,7 +343,7 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
 
 
 def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
-    from pnyx.models.embed.cut_texts import cut_line
+    from pnyx.models.embed.embedder import cut_line
     from pnyx.search.features.vectors import embed_documents
 
     embedder = makers.embedder()

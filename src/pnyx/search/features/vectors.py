@@ -89,7 +89,7 @@ def embed_documents(
         ModelError: the embedder failed; what it had embedded is kept.
         PnyxError: the disk is full or read-only, or another process is embedding too.
     """
-    from pnyx.models.embed.cut_texts import CutCounter
+    from pnyx.models.embed.embedder import CutCounter
 
     started = time.perf_counter()
     folder = Path(index_folder)
