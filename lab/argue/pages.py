@@ -26,10 +26,10 @@ from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.search.build import build_index
+from pnyx.search.document_quality import score_documents
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.features.vectors import VECTORS, embed_documents
 from pnyx.search.index import Index
-from pnyx.search.quality.documents import score_documents
 
 SETS = ("debatewise", "procon", "idebate")
 

@@ -97,7 +97,7 @@ def quality_of(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str,
         shares = engine.quality_shares(ids)
     else:
         from pnyx.judging.students.surface_quality import QualityModel, predictions
-        from pnyx.search.quality.documents import rated_text
+        from pnyx.search.document_quality import rated_text
 
         scores, _ = predictions(
             QualityModel.load(), [rated_text(document) for document in documents]

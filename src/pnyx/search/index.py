@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.core.records import Evidence
+from pnyx.search.document_quality import document_quality
 from pnyx.search.engine import Hit, Topic, TopicQuery, open_again
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.plan import Scoring
-from pnyx.search.quality.documents import document_quality
 from pnyx.search.ranking.dense import cosines_of, dense_rank
 from pnyx.search.ranking.fusion import RankedList
 from pnyx.search.ranking.scores import question_vector, rank_documents, rank_parts, touche_boosts

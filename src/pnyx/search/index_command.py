@@ -313,7 +313,7 @@ def _count_line(count: int, documents: int) -> str:
 
 
 def _quality(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
-    from pnyx.search.quality.documents import score_documents
+    from pnyx.search.document_quality import score_documents
 
     with counted("predicting quality", _documents(folder)) as advance:
         stats = score_documents(folder, makers.quality(), advance)

@@ -20,12 +20,12 @@ from pnyx.formats.documents.file_readers import content_mark
 from pnyx.formats.documents.folder import FolderFile, FolderFiles, files_of_folder
 from pnyx.formats.file_account import FileAccount, named
 from pnyx.formats.text.tokens import Tokenizer
+from pnyx.search.document_quality import FEATURE as QUALITY
 from pnyx.search.features.access import Feature, write_feature
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import count, read_manifest, write_manifest
 from pnyx.search.lexical.segments import FIELDS
-from pnyx.search.quality.documents import FEATURE as QUALITY
 from pnyx.search.sources import IndexSources, SourceFile, SourceReader, outcome_of, read_files
 
 _CARRIED = (QUALITY, VECTORS)

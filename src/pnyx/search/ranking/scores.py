@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.models.embed.embedder import PACKAGED
+from pnyx.search.document_quality import document_quality
 from pnyx.search.engine import Engine
 from pnyx.search.features.vectors import EMBED_FIRST, VECTORS, document_vectors, embed_question
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.kernels import Boosts, best
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_least, check_parameter
-from pnyx.search.quality.documents import document_quality
 from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.fusion import Normalisation, RankedList, fuse_rrf, fuse_weighted
 from pnyx.search.ranking.models import Floats
