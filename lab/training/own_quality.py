@@ -40,7 +40,7 @@ from pnyx.formats.rated_texts import RatedText, read_rated
 from pnyx.judging.calibration.curves import folds_of
 from pnyx.judging.measures.binary import weighted_brier, weighted_f1
 from pnyx.judging.students.surface_quality import SURFACE, VERSION, QualityModel
-from pnyx.search.quality.files import (
+from pnyx.search.quality_models import (
     FILES,
     FORMAT,
     MANIFEST,

@@ -25,7 +25,7 @@ from pnyx.judging.students.surface_quality import (
     QualityModel,
     extract,
 )
-from pnyx.search.quality.files import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
+from pnyx.search.quality_models import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

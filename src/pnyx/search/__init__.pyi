@@ -23,7 +23,7 @@ from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, se
 from .perspectives_index import IndexPerspectives
 from .pipeline import Searcher
 from .plan import Listwise, Scoring, SearchPlan
-from .quality.files import read_quality_model
+from .quality_models import read_quality_model
 from .ranking.dense import build_ann, dense_rank
 from .ranking.diversify import mmr, round_robin
 from .ranking.fusion import fuse_rrf, fuse_weighted

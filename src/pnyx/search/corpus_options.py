@@ -128,7 +128,7 @@ def quality_model(spec: FeatureSpec) -> TextQuality:
         from pnyx.judging.students.surface_quality import QualityModel
 
         return QualityModel.load()
-    from pnyx.search.quality.files import read_quality_model
+    from pnyx.search.quality_models import read_quality_model
 
     return read_quality_model(spec.quality_model)
 
