@@ -171,8 +171,8 @@ class Collection:
         from pnyx.cases.limits import limits_of
         from pnyx.formats import ReportRequest
         from pnyx.judging.counted_judge import watched
-        from pnyx.reports.open_writers import open_reporter, report_plan, rules_of
         from pnyx.reports.writing.report import report
+        from pnyx.reports.writing_options import open_reporter, report_plan, rules_of
         from pnyx.search.open_search import open_searcher
 
         spec, submission, search, citations = _specs(
