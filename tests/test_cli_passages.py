@@ -30,7 +30,7 @@ from pnyx.search.lexical.record_codec import from_row, to_row
 from pnyx.search.open_engine import open_index, verify_index
 from pnyx.search.split_documents import DocumentRanking
 from pnyx.web.ask.application import build_asking
-from pnyx.web.ask.document_parts import _window
+from pnyx.web.ask.document_content import _window
 
 refused = refuser()
 FILLER = " ".join(f"The council met on day {n} of the month and took note." for n in range(11))
