@@ -1,4 +1,8 @@
-"""Documents, topics, runs and qrels in memory: data frames, rows, texts, records, nested dicts."""
+"""Documents, topics, runs and qrels in memory, in the forms of PyTerrier, ranx and others.
+
+A data frame (pandas, polars), rows as dicts, named tuples of ir_measures, the nested dicts of
+pytrec_eval and ranx, their objects with `to_dict`, texts, or Pnyx's own records.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge's answer: a value with its probability and provenance, or a reason why there is none."""
+"""A judge's answer, a value with its provenance or why there is none, and a list of answers."""
 
 from __future__ import annotations
 

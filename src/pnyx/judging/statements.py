@@ -1,6 +1,7 @@
 """The statements of the two sides of a question: the question with "Yes." and with "No.".
 
-The question is not parsed grammatically: docs/explain/decisions/questions.md.
+Some questions have no two sides ("How many flats were built?"). In doubt, a question counts as a
+yes/no question. It is not parsed grammatically: docs/explain/decisions/questions.md.
 """
 
 from __future__ import annotations

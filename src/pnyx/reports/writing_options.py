@@ -1,4 +1,4 @@
-"""Options for writing reports. Light: nothing here loads numpy or a model."""
+"""Options for writing reports, and the writers that they open. Importing this loads no model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the verdicts and labels that `pnyx check` compares, from any table."""
+"""Read the verdicts and labels that `pnyx check` compares, with notes on a table's answers."""
 
 from __future__ import annotations
 

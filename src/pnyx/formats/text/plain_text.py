@@ -1,4 +1,7 @@
-"""The blocks of a plain text: paragraphs, headings, list items, turns of speakers, e-mails."""
+"""The blocks of a plain text, or of reStructuredText without its markup.
+
+Blocks are paragraphs, headings, list items, turns of speakers and parts of e-mails.
+"""
 
 from __future__ import annotations
 

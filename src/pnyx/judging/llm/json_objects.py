@@ -1,4 +1,8 @@
-"""The JSON object in a model's reply, and the positions of its values in the text."""
+"""The JSON object in a model's reply, after its thinking, and the positions of its values.
+
+Everything up to the last closing mark is thinking, even without an opening mark: chat templates
+often open it in the prompt, so that only the closing mark is in the reply.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Requests to a chat model, and their outcomes: a reply, or a named failure."""
+"""Requests to a chat model, and their outcomes: a reply, or a named failure.
+
+Some servers truncate prompts to their context without an error (Ollama: 4,096 tokens by default)
+and report the count of the rest; `cuts_prompt` detects it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embedders of texts, the packaged encoder or an endpoint, and how many texts they cut."""
+"""Embedders of texts, packaged or at an endpoint, and a count of the texts that they cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of a document's page: sanitised text, not yet escaped."""
+"""The content of a document's page, with its passages: sanitised text, not yet escaped."""
 
 from __future__ import annotations
 

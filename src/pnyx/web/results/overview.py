@@ -1,4 +1,4 @@
-"""The first page of results, and the page of each source."""
+"""The first page of results, and the page of each source with its summary in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts that judgements are about: from prompts, files of items, reports, responses."""
+"""The texts that judgements are about, from prompts, files or reports, and the replies to them."""
 
 from __future__ import annotations
 
