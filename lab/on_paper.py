@@ -55,14 +55,14 @@ def line(points: dict[int, float], at: int) -> float:
 
 def measured(name: str, unit: str) -> dict[int, float]:
     """Return a row of the table in docs/lab/scaling.md: size -> the last number before a unit."""
-    page = (HERE.parent / "docs" / "scaling.md").read_text(encoding="utf-8")
+    page = (HERE.parent / "docs" / "lab" / "scaling.md").read_text(encoding="utf-8")
     rows = [row.split("|")[1:-1] for row in page.splitlines() if row.startswith("|")]
     sizes = next(row[1:] for row in rows if row[1:] and row[1].strip() == "10,000")
     cells = next(row[1:] for row in rows if row[0].strip().startswith(name))
-    found = [re.findall(rf"([\d.,]+) {unit}", cell)[-1].replace(",", "") for cell in cells]
+    numbers = [re.findall(rf"([\d.,]+) {unit}", cell)[-1].replace(",", "") for cell in cells]
     return {
         int(size.strip().replace(",", "")): float(value)
-        for size, value in zip(sizes, found, strict=True)
+        for size, value in zip(sizes, numbers, strict=True)
     }
 
 
@@ -85,8 +85,8 @@ def searching(report: Report, node_price: float, disk_price: float) -> None:
     report.head("", *SIZES)
     each = list(SIZES.values())
 
-    def row(name: str, made: list[str]) -> None:
-        report.row(name, *made)
+    def row(name: str, cells: list[str]) -> None:
+        report.row(name, *cells)
 
     row("folder, words: files", [gigabytes(1e6 * line(files, n)) for n in each])
     row("folder: indexing, one core", [span(line(words, n)) for n in each])
@@ -108,9 +108,11 @@ def searching(report: Report, node_price: float, disk_price: float) -> None:
     dense = [line(DENSE, n) for n in each]
     row("cluster: a dense question, exact, two cores", [span(seconds) for seconds in dense])
     cores = [count * NODE_CORES for count in nodes]
-    spread = [span(2 * seconds / own) for seconds, own in zip(dense, cores, strict=True)]
+    spread = [
+        span(2 * seconds / core_count) for seconds, core_count in zip(dense, cores, strict=True)
+    ]
     row("cluster: a dense question, cores of all nodes", spread)
-    embedded = [span(n / EMBEDDED / own) for n, own in zip(each, cores, strict=True)]
+    embedded = [span(n / EMBEDDED / core_count) for n, core_count in zip(each, cores, strict=True)]
     row("embedding, cores of all nodes", embedded)
 
 
@@ -127,11 +129,11 @@ def labelling(report: Report, node_price: float) -> None:
     shares |= {f"cascade before it, {name}": share for name, share in LEFT.items()}
     for name, share in shares.items():
         pairs = share * PAIRS
-        low, high = (pairs / CALLS * own for own in DOLLARS)
+        low, high = (pairs / CALLS * price for price in DOLLARS)
         calls = f"{pairs:,.0f}"
         time = f"{span(pairs / 10)} at 10 calls a second; {span(pairs * ENGINE)} CPU here"
         report.row(name, calls, f"${low:,.0f} to ${high:,.0f}", time)
-    low, high = (PAIRS / CALLS * own / 1e6 for own in TOKENS)
+    low, high = (PAIRS / CALLS * tokens / 1e6 for tokens in TOKENS)
     report.line()
     report.line(f"The model alone reads {low:,.0f} to {high:,.0f} million tokens.")
 
@@ -140,11 +142,11 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--node-price", type=float, default=4 * 0.0816)
     parser.add_argument("--disk-price", type=float, default=0.08)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     report = Report("on paper")
-    searching(report, asked.node_price, asked.disk_price)
-    labelling(report, asked.node_price)
-    report.write(asked.write)
+    searching(report, options.node_price, options.disk_price)
+    labelling(report, options.node_price)
+    report.write(options.write)
 
 
 if __name__ == "__main__":

@@ -113,8 +113,8 @@ def java(name: str) -> str:
 
 def missing() -> str:
     """Return a line on what is missing on this machine; empty if nothing is."""
-    lacking = [name for name in (java("java"), java("javac"), "mvn") if shutil.which(name) is None]
-    return f"needs a JDK and Maven: {', '.join(lacking)} not found" if lacking else ""
+    absent = [name for name in (java("java"), java("javac"), "mvn") if shutil.which(name) is None]
+    return f"needs a JDK and Maven: {', '.join(absent)} not found" if absent else ""
 
 
 # The server --------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _fetch(folder: Path) -> None:
     kind = f"<packaging>pom</packaging><modules>{named}</modules>"
     (folder / "pom.xml").write_text(POM.format(body=OWN.format("all") + kind))
     for name, needed in parts.items():
-        rows = "".join(NEEDED.format(*one) for one in needed)
+        rows = "".join(NEEDED.format(*coordinates) for coordinates in needed)
         (folder / name).mkdir(exist_ok=True)
         body = f"{OWN.format(name)}<dependencies>{rows}</dependencies>"
         (folder / name / "pom.xml").write_text(POM.format(body=body))
@@ -158,9 +158,9 @@ def _fetch(folder: Path) -> None:
         module = folder / "home" / "modules" / name
         shutil.rmtree(module, ignore_errors=True)
         module.mkdir(parents=True)
-        known = shared | (spi if name in EXTENDS else set())
+        provided = shared | (spi if name in EXTENDS else set())
         for jar in (folder / name / "lib").iterdir():
-            if jar.name not in known:
+            if jar.name not in provided:
                 shutil.copy(jar, module)
         main = plugin_of(module / f"{name}-{VERSION}.jar")
         (module / "plugin-descriptor.properties").write_text(
@@ -206,8 +206,8 @@ class Cluster:
         if not node["pid"]:
             return False
         with_pid = ["ps", "-ww", "-o", "args=", "-p", str(node["pid"])]
-        shown = subprocess.run(with_pid, capture_output=True, text=True).stdout
-        return str(self.folder / node["name"]) in shown
+        output = subprocess.run(with_pid, capture_output=True, text=True).stdout
+        return str(self.folder / node["name"]) in output
 
     def save(self) -> None:
         self.file.write_text(json.dumps({"version": VERSION, "nodes": self.nodes}, indent=1))
@@ -238,7 +238,7 @@ class Cluster:
         (home / "tmp").mkdir(exist_ok=True)
         if not (home / "modules").exists():
             (home / "modules").symlink_to(server / "home" / "modules")
-        names = [one["name"] for one in self.nodes]
+        names = [peer["name"] for peer in self.nodes]
         settings = {
             "cluster.name": "pnyx",
             "node.name": node["name"],
@@ -247,7 +247,7 @@ class Cluster:
             "network.host": "127.0.0.1",
             "http.port": node["http"],
             "transport.port": node["inner"],
-            "discovery.seed_hosts": [f"127.0.0.1:{one['inner']}" for one in self.nodes],
+            "discovery.seed_hosts": [f"127.0.0.1:{peer['inner']}" for peer in self.nodes],
             "cluster.initial_cluster_manager_nodes": names,
             "cluster.routing.allocation.disk.threshold_enabled": False,
             "node.store.allow_mmap": False,
@@ -296,8 +296,8 @@ class Cluster:
             for node in self.nodes:
                 if not self.alive(node):
                     refuse(f"{node['name']} ended: {self._last_words(node)}")
-            found = self.ask(f"/_cluster/health?{query}")
-            if found is not None and not found.get("timed_out", True):
+            health = self.ask(f"/_cluster/health?{query}")
+            if health is not None and not health.get("timed_out", True):
                 return
             time.sleep(0.2)
         refuse(f"not green after {WAIT:.0f} s: {self.folder}")
@@ -307,8 +307,8 @@ class Cluster:
         for name in ("output.txt", "node.log"):
             path = home / name
             lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-            if told := [line for line in lines if "Exception" in line]:
-                return told[0][:300]
+            if exceptions := [line for line in lines if "Exception" in line]:
+                return exceptions[0][:300]
         return f"see {home}"
 
     def ask(self, path: str) -> Any:
@@ -332,17 +332,17 @@ class Cluster:
 
 
 def taken(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def free_ports(count: int) -> list[int]:
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
+    sockets = [socket.socket() for _ in range(count)]
+    for bound in sockets:
+        bound.bind(("127.0.0.1", 0))
+    ports = [bound.getsockname()[1] for bound in sockets]
+    for bound in sockets:
+        bound.close()
     return ports
 
 
@@ -358,18 +358,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--remove", action="store_true", help="with stop: remove the cluster's data"
     )
-    asked = parser.parse_args(arguments)
-    cluster = Cluster((asked.folder or cache() / "cluster").absolute())
-    if asked.what in ("start", "fetch") and (lacking := missing()):
-        refuse(lacking)
-    if asked.what == "fetch":
+    options = parser.parse_args(arguments)
+    cluster = Cluster((options.folder or cache() / "cluster").absolute())
+    if options.what in ("start", "fetch") and (problem := missing()):
+        refuse(problem)
+    if options.what == "fetch":
         print(installed())
-    elif asked.what == "start":
-        cluster.start(max(asked.nodes, 0) or len(cluster.nodes) or 1, asked.port, asked.heap)
+    elif options.what == "start":
+        cluster.start(max(options.nodes, 0) or len(cluster.nodes) or 1, options.port, options.heap)
         print(cluster.address)
-    elif asked.what == "stop":
-        cluster.stop(asked.node, kill=asked.kill)
-        if asked.remove and asked.node is None:
+    elif options.what == "stop":
+        cluster.stop(options.node, kill=options.kill)
+        if options.remove and options.node is None:
             shutil.rmtree(cluster.folder, ignore_errors=True)
     else:
         status(cluster)

@@ -61,19 +61,19 @@ def main() -> None:
             if model.deprecated or OTHER.search(model.id):
                 continue
             price = model.get_prices(now)
-            found = [
+            prices = [
                 highest(getattr(price, name))
                 for name in ("input_mtok", "cache_read_mtok", "output_mtok")
             ]
-            if not found[0] or not found[2]:
+            if not prices[0] or not prices[2]:
                 continue
-            row = tuple(found[0] if value is None else value for value in found)
+            row = tuple(prices[0] if value is None else value for value in prices)
             rows += [(name.lower(), row) for name in names(model) if not OTHER.search(name)]
         print(f"# {provider.name}")
-        known = dict(rows)
-        for name, row in sorted(known.items()):
+        by_name = dict(rows)
+        for name, row in sorted(by_name.items()):
             plain = DATED.sub("", name)
-            if name in listed or (plain != name and known.get(plain) == row):
+            if name in listed or (plain != name and by_name.get(plain) == row):
                 continue
             listed[name] = row
             cells = (f"input = {row[0]:g}", f"cached_input = {row[1]:g}", f"output = {row[2]:g}")

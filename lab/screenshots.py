@@ -52,13 +52,13 @@ def make(folder: Path) -> None:
     _lines(folder / "topics.jsonl", [{"id": k, "text": v} for k, v in topics.items()])
     qrels = (folder / "example/qrels.txt").read_text("utf-8").splitlines()
     names = {"voting": "compulsory-voting", "zoos": "zoos"}
-    kept = [
+    lines = [
         line.replace(name, key, 1)
         for line in qrels
         for key, name in names.items()
         if line.split()[0] == name
     ]
-    (folder / "qrels.txt").write_text("\n".join(kept) + "\n", encoding="utf-8")
+    (folder / "qrels.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     ask = ("--requests", "requests.jsonl", "--documents", "--run-id")
     pnyx(folder, "report", "example.index", *ask, "hybrid", "--out", "hybrid.jsonl")
     how = ("--model", "bm25", "--limit", "500")
@@ -214,8 +214,8 @@ class Camera:
         from page_fixture import served_by_command
 
         items = {"support": "example/items.jsonl", "quality": "texts.jsonl"}[task]
-        with tempfile.TemporaryDirectory() as place:
-            command = ["label", task, items, "--out", f"{place}/labels.jsonl"]
+        with tempfile.TemporaryDirectory() as out:
+            command = ["label", task, items, "--out", f"{out}/labels.jsonl"]
             with (
                 served_by_command(command, cwd=folder) as (url, _),
                 self.open(name, url) as page,
@@ -236,10 +236,10 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder of the results, used again")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
-        place = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        place.mkdir(exist_ok=True)
-        make(place)
-        take(place.resolve(), set(options.only))
+        folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(exist_ok=True)
+        make(folder)
+        take(folder.resolve(), set(options.only))
 
 
 if __name__ == "__main__":

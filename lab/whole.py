@@ -79,21 +79,21 @@ def judge_reports(folder: Path, count: int, sentences: int | None = None) -> str
     """Judge reports of RAGTIME 2026; a document's text is the text that the bank links to it."""
     from pnyx.formats import read_nugget_banks
 
-    own = Path(os.environ["PNYX_DATA"]) / "reportgen/ragtime26_bitem"
+    data = Path(os.environ["PNYX_DATA"]) / "reportgen/ragtime26_bitem"
     texts: dict[str, list[str]] = {}
-    for bank in read_nugget_banks(str(own / "T3_run_1.jsonl")):
+    for bank in read_nugget_banks(str(data / "T3_run_1.jsonl")):
         for doc_id, text in (
             (d, a.text) for n in bank.nuggets for a in n.answers for d in a.doc_ids
         ):
             texts.setdefault(doc_id, []).append(text)
-    with (own / "T1_run_1.jsonl").open() as lines, (folder / "run.jsonl").open("w") as some:
+    with (data / "T1_run_1.jsonl").open() as lines, (folder / "run.jsonl").open("w") as some:
         for row in (json.loads(line) for line in itertools.islice(lines, count)):
             row["responses"] = row["responses"][:sentences]
             some.write(json.dumps(row) + "\n")
     with (folder / "collection.jsonl").open("w") as stream:
         for doc_id, parts in texts.items():
             stream.write(json.dumps({"id": doc_id, "text": " ".join(parts)}) + "\n")
-    judge = ("judge", "report", "run.jsonl", "--nuggets", own / "T3_run_1.jsonl")
+    judge = ("judge", "report", "run.jsonl", "--nuggets", data / "T3_run_1.jsonl")
     taken = run(folder, *PNYX, *judge, "--documents", "collection.jsonl", "--out", "judged")
     return f"{taken}; {taken.wall * 51 / count / 60:.1f} minutes for all at that pace"
 
@@ -104,14 +104,17 @@ def memory_of(pid: int, kind: str = "VmRSS") -> float:
     return int(kilobytes) / 1024
 
 
+def address_of(server: subprocess.Popen[str]) -> str:
+    """Return the address that a starting server prints on standard error."""
+    assert server.stderr is not None
+    return next(match[0] for line in server.stderr if (match := re.search(r"http://[\w.:]+", line)))
+
+
 def serve(folder: Path, searches: int) -> str:
     """Send different questions to a server, and measure its memory."""
     command = [*PNYX, "serve", "demo-out/example.index", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        address = next(
-            found[0] for line in process.stderr if (found := re.search(r"http://[\w.:]+", line))
-        )
+        address = address_of(process)
         words = (folder / "words.txt").read_text("utf-8").split()
         rng, sizes = random.Random(0), []
         for number in range(searches):
@@ -127,8 +130,8 @@ def serve(folder: Path, searches: int) -> str:
 def words(folder: Path) -> None:
     from pnyx.formats.bundled_example import load_example
 
-    found = {w for a in load_example().arguments for w in re.findall(r"[a-z]{4,}", a.text)}
-    (folder / "words.txt").write_text(" ".join(sorted(found)), encoding="utf-8")
+    vocabulary = {w for a in load_example().arguments for w in re.findall(r"[a-z]{4,}", a.text)}
+    (folder / "words.txt").write_text(" ".join(sorted(vocabulary)), encoding="utf-8")
 
 
 def per_second(work: Callable[[], object], count: int) -> str:
@@ -145,8 +148,8 @@ def texts(count: int, length: int) -> list[str]:
     from pnyx.formats.bundled_example import load_example
 
     rng = random.Random(length)
-    known = " ".join(a.text for a in load_example().arguments).split()
-    return [" ".join(rng.sample(known, length)) for _ in range(count)]
+    vocabulary = " ".join(a.text for a in load_example().arguments).split()
+    return [" ".join(rng.sample(vocabulary, length)) for _ in range(count)]
 
 
 def detector(count: int, length: int, statements: int) -> str:
@@ -155,11 +158,11 @@ def detector(count: int, length: int, statements: int) -> str:
 
     judge = load_perspective_student()
     claims = texts(statements, 10)
-    asked = [
+    pairs = [
         Support(f"{n}", text, c) for n, text in enumerate(texts(count, length)) for c in claims
     ]
-    judge.judge(asked[:statements])
-    return per_second(lambda: judge.judge(asked), len(asked))
+    judge.judge(pairs[:statements])
+    return per_second(lambda: judge.judge(pairs), len(pairs))
 
 
 def embedding(count: int, length: int) -> str:
@@ -175,14 +178,14 @@ def measure_support(folder: Path, count: int) -> str:
     rng = random.Random(1)
     with (
         (folder / "answers.jsonl").open("w") as answers,
-        (folder / "labels.jsonl").open("w") as own,
+        (folder / "labels.jsonl").open("w") as labels,
     ):
         for number in range(count):
             label, key = rng.random() < 0.5, {"id": f"{number}", "question_id": f"q{number // 100}"}
             p = min(max(rng.gauss(0.6 if label else 0.4, 0.2), 0.01), 0.99)
-            said = {"task": "support", "value": p > 0.5, "probability": p, "judge": "noisy"}
-            answers.write(json.dumps({**key, **said, "unscored": None, "reasons": []}) + "\n")
-            own.write(json.dumps({**key, "value": label}) + "\n")
+            verdict = {"task": "support", "value": p > 0.5, "probability": p, "judge": "noisy"}
+            answers.write(json.dumps({**key, **verdict, "unscored": None, "reasons": []}) + "\n")
+            labels.write(json.dumps({**key, "value": label}) + "\n")
     return str(run(folder, *PNYX, "measure", "answers.jsonl", "--labels", "labels.jsonl"))
 
 
@@ -208,16 +211,16 @@ def hits(folder: Path, count: int, questions: int) -> str:
 
     records = (Document(f"d{n}", text) for n, text in enumerate(texts(count, 100)))
     index = build_index(records, folder / "hits.index")
-    asked = texts(questions, 6)
+    queries = texts(questions, 6)
     taken = {"rank": 0.0, "search": 0.0}
     for way in taken:
         ask = getattr(index, way)
-        for question in asked[:10]:  # to warm up
+        for question in queries[:10]:  # to warm up
             ask(question, "dirichlet", 1000)
     while min(taken.values()) < 0.2:  # alternate, until the clock is accurate enough
         for way in taken:
             ask, begun = getattr(index, way), time.process_time()
-            for question in asked:
+            for question in queries:
                 ask(question, "dirichlet", 1000)
             taken[way] += time.process_time() - begun
     return f"{taken['search'] / taken['rank']:.2f}"
@@ -256,8 +259,8 @@ def installed(folder: Path) -> str:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--smoke", action="store_true", help="on little data")
-    asked = parser.parse_args()
-    small = asked.smoke
+    options = parser.parse_args()
+    small = options.smoke
     report = Report("whole")
     report.head("what", "measured", "bar")
     with tempfile.TemporaryDirectory() as name:
@@ -303,7 +306,7 @@ def main() -> None:
         )  # fmt: skip
         for what, work, bar in [*commands, *(() if small else long), *parts]:
             report.row(what, work(), bar)
-    report.write(asked.write)
+    report.write(options.write)
 
 
 if __name__ == "__main__":

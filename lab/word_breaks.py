@@ -232,24 +232,24 @@ def determined(g: Grammar, first: int, last: int, count: int) -> tuple[list[list
     """
 
     def closed(states: Iterable[int]) -> frozenset[int]:
-        found, todo = set(), list(states)
+        reached, todo = set(), list(states)
         while todo:
             state = todo.pop()
-            if state not in found:
-                found.add(state)
+            if state not in reached:
+                reached.add(state)
                 todo += g.empty[state]
-        return frozenset(found)
+        return frozenset(reached)
 
-    known = {frozenset[int](): 0, closed([first]): 1}
+    numbers = {frozenset[int](): 0, closed([first]): 1}
     table: list[list[int]] = []
-    for states in (queue := list(known)):
+    for states in (queue := list(numbers)):
         row = []
         for number in range(count):
-            moved = closed(to for s in states for own, to in g.moves[s] if number in own)
-            if moved not in known:
-                known[moved] = len(known)
+            moved = closed(to for s in states for members, to in g.moves[s] if number in members)
+            if moved not in numbers:
+                numbers[moved] = len(numbers)
                 queue.append(moved)
-            row.append(known[moved])
+            row.append(numbers[moved])
         table.append(row)
     return smallest(table, [last in states for states in queue])
 
@@ -262,15 +262,17 @@ def smallest(
     while True:
         keys: dict[tuple[int, ...], int] = {}
         new = [
-            keys.setdefault((own, *(group[to] for to in row)), len(keys))
-            for own, row in zip(group, table, strict=True)
+            keys.setdefault((old, *(group[to] for to in row)), len(keys))
+            for old, row in zip(group, table, strict=True)
         ]
         if len(keys) == len(set(group)):
             break
         group = new
-    kept = {number: state for state, number in reversed(list(enumerate(new)))}
-    out = [[new[to] for to in table[kept[number]]] for number in range(len(kept))]
-    return out, [ends[kept[number]] for number in range(len(kept))]
+    representative = {number: state for state, number in reversed(list(enumerate(new)))}
+    out = [
+        [new[to] for to in table[representative[number]]] for number in range(len(representative))
+    ]
+    return out, [ends[representative[number]] for number in range(len(representative))]
 
 
 def main() -> None:

@@ -95,7 +95,7 @@ def test_products_in_eight_bits_are_those_of_the_weights_of_four(bench, tmp_path
 @pytest.mark.train
 def test_four_bits_of_a_block_reach_from_its_least_to_its_greatest_weight(bench):
     torch = pytest.importorskip("torch")
-    rounded = bench("rounding").rounded
+    rounded = bench("four_bits").rounded
     # By hand: from -5 to 10 there are 15 steps of 1, and zero is one of them.
     row = torch.zeros(1, BLOCK)
     row[0, :4] = torch.tensor([-5.0, 10.0, 0.4, 2.6])
@@ -142,8 +142,8 @@ def test_the_packaged_network_is_read_back_as_it_answers(bench):
     from pnyx.judging.students.reader import open_reader
 
     folder = ROOT / "src/pnyx/models/weights/perspectives"
-    network = bench("unpacking").load_reader(folder / "model.onnx")
-    reader, rounding = bench("reader"), bench("rounding")
+    network = bench("packaged_reader").load_reader(folder / "model.onnx")
+    reader, rounding = bench("reader"), bench("four_bits")
     words = reader.Words((folder / "tokenizer.json").read_bytes())
     text = "Testing on animals causes needless pain, and its results rarely carry over to people."
     asked = ["Animal testing should be banned.", "Animal testing should not be banned.",
@@ -158,7 +158,7 @@ def test_the_packaged_network_is_read_back_as_it_answers(bench):
 @pytest.mark.train
 def test_of_two_statements_about_a_passage_of_a_side_the_first_is_the_right_one(bench):
     torch = pytest.importorskip("torch")
-    debates, siding = bench("debates"), bench("siding")
+    debates, siding = bench("debate_sets"), bench("side_steps")
     topic = debates.Topic("This House would ban golf.", "This House would not ban golf.", "idebate")
     unclear = debates.Topic("Golf or not.", "", "idebate")
     passages = [
@@ -198,7 +198,7 @@ def test_of_two_statements_about_a_passage_of_a_side_the_first_is_the_right_one(
 @pytest.mark.train
 def test_the_margin_is_by_how_much_the_first_of_two_is_supported_more(bench):
     torch = pytest.importorskip("torch")
-    learning = bench("learning")
+    learning = bench("reader_loss")
     odds = torch.tensor([[2.0, 0, 0], [0, 0, 0], [0, 1, 1], [3, 1, 1]])
     found = learning.margins(odds)
     assert found.tolist() == pytest.approx([2, -3], abs=1e-6)
@@ -206,7 +206,7 @@ def test_the_margin_is_by_how_much_the_first_of_two_is_supported_more(bench):
 
 def test_the_rate_rises_falls_and_never_leaves_its_bounds(bench):
     pytest.importorskip("torch")
-    shares = [bench("distilling").rate_share(done / 500) for done in range(501)]
+    shares = [bench("distillation").rate_share(done / 500) for done in range(501)]
     assert all(0 <= share <= 1 for share in shares)
     top = shares.index(max(shares))
     assert shares == [*sorted(shares[:top]), *sorted(shares[top:], reverse=True)]

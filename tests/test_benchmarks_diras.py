@@ -175,7 +175,7 @@ def test_a_cascade_is_fitted_on_the_other_questions_and_asks_the_second_for_the_
     first = np.where(clear, np.where(yes, 0.95, 0.05), 0.4 + 0.2 * rng.random(count))
     texts = [f"passage {n}" for n in range(count)]
     asked = [ask_relevance(str(n), "Which?", text) for n, text in enumerate(texts)]
-    pairs = SimpleNamespace(asked=asked, yes=yes, groups=groups, names=names)
+    pairs = SimpleNamespace(questions=asked, yes=yes, groups=groups, names=names)
 
     def opener(name, known):
         class Scorer:

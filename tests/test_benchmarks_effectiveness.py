@@ -86,7 +86,7 @@ def test_verdict_follows_the_runs(bench, capsys, better, expected):
     poor = [entry for t in topics for entry in ranked(t, "c", "b", "d")]
     runs = {e.BASELINE: poor if better else good, e.DEFAULT: good if better else poor}
     report, findings = e.Report("effectiveness"), e.Findings()
-    measured = e.Measured(runs, e.Column("relevance", qrels, "nDCG@5"))
+    measured = e.MeasuredColumn(runs, e.Column("relevance", qrels, "nDCG@5"))
     e.verdict(report, findings, "made", {"relevance": measured, "quality": measured})
     (line,) = findings.verdicts
     assert line.count(expected) == line.count("**") / 2 == 2
@@ -100,7 +100,7 @@ def verdict_of(e, differences, others=0):
     names = [e.DEFAULT, *(f"s{n}" for n in range(others))]
     same = [entry for t in topics for entry in ranked(t, "a")]
     runs = dict.fromkeys([e.BASELINE, *names], same)
-    one = e.Measured(runs, e.Column("quality", qrels, "nDCG@5"))
+    one = e.MeasuredColumn(runs, e.Column("quality", qrels, "nDCG@5"))
     margin = one.against[e.DEFAULT].against.margin
     found = differ(np.array([differences] * len(names)).T, "t", Bootstrap(), margin)
     tested = [

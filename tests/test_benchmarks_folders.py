@@ -25,6 +25,7 @@ def _module(name: str) -> ModuleType:
 
 
 sources = _module("folder_sources")
+_module("shares")
 folders = _module("folders")
 
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "argue"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "berds"))
 
 from claim_rules import claims
-from debates import SPLIT
+from debate_sets import SPLIT
 from pages import own_words
 from wordings import patterns, written
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1] / "lab"
 
 COMMANDS = (
     "whole.py --smoke",
-    "scaling.py --sizes 300",
+    "by_size.py --sizes 300",
     "search/speed.py --documents 100 --queries 5 --engines pnyx pnyx-hits",
     "search/touche.py --documents 100 --queries 3",
     "judging/check_simulation.py --smoke",
@@ -25,7 +25,7 @@ COMMANDS = (
     "trials/intervals.py --repeats 2",
     "reports/parts.py",
     "reports/negatives.py",
-    "web/viewing.py --runs 3 --topics 5 --judgements 100 --count 2",
+    "web/view_speed.py --runs 3 --topics 5 --judgements 100 --count 2",
 )
 
 pytestmark = [

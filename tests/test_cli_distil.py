@@ -242,10 +242,6 @@ DAMAGE = {
     "curve": (_manifest(lambda r: r["calibration"].update(method="guess")), "guess"),
     "task": (_manifest(lambda r: r.update(task="stance")), "task: found stance, expected 'rel"),
     "kind": (_manifest(lambda r: r.update(kind="os")), "kind: found 'os', expected one of"),
-    "logistic": (
-        _manifest(lambda r: r.update(kind="logistic")),
-        "distil again as late-interaction or lexical",
-    ),
     "unseen": (_manifest(lambda r: r["settings"].update(unseen="x")), "settings.unseen: found x"),
     "features": (_manifest(lambda r: r["settings"].update(features=0)), "features: found version"),
     "name": (_manifest(lambda r: r.update(name="a\nb")), "name or files"),

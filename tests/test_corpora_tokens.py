@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pnyx.core.errors import InputError
 from pnyx.formats.text.folded_words import STOP_WORDS, FoldedWords
-from pnyx.formats.text.tokens import Tokenizer, is_superseded, languages
+from pnyx.formats.text.tokens import Tokenizer, languages
 
 ENGLISH = Tokenizer()
 PLAIN = Tokenizer("none")
@@ -87,13 +87,6 @@ def test_every_language_round_trips_through_the_manifest():
 def test_an_unknown_tokenizer_is_refused(change):
     with pytest.raises(ValueError, match="unknown tokenizer"):
         Tokenizer.from_manifest(ENGLISH.to_manifest() | change)
-
-
-def test_the_tokenizer_that_english_had_before_is_known_as_such():
-    assert is_superseded(FoldedWords("english").to_manifest())
-    assert not is_superseded(ENGLISH.to_manifest())
-    assert not is_superseded(Tokenizer("german").to_manifest())
-    assert not is_superseded(None)
 
 
 def test_an_unknown_language_names_the_known_ones():

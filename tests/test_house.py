@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -44,6 +45,14 @@ def test_one_vague_name_fails(monkeypatch, capsys) -> None:
     monkeypatch.setattr(house, "VAGUE", frozenset({"text"}))
     assert house.main() == 1
     assert "names say too little" in capsys.readouterr().err
+
+
+def test_names_in_the_scripts_of_lab_are_listed_with_their_lines(monkeypatch, capsys) -> None:
+    assert house.list_names("lab") == 0
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr(house, "VAGUE", frozenset({"options"}))
+    house.list_names("lab")
+    assert re.search(r"^lab/by_size\.py:\d+ options$", capsys.readouterr().out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("limit", ["FILE_LINES", "FUNCTION_LINES"])

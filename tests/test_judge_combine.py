@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pnyx.judging.answers import NOTES, Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judging.questions import Preference, Ranking, Rating, Support
-from pnyx.judging.votes import combine, self_agreement
+from pnyx.judging.votes import combine
 
 BY = Provenance("member", "hash", "stated")
 SUPPORT = Support("1", "Fares fell.", "Buses got cheaper.")
@@ -294,20 +294,3 @@ def test_every_outcome_is_a_fitting_answer_or_a_reason(case, how):
     elif isinstance(question, Support):
         assert type(answer.value) is bool
         assert 0 <= answer.probability <= 1
-
-
-# --- agreement of the votes with each other
-
-
-def test_self_agreement_counts_ties_and_leaves_out_what_was_not_voted_on():
-    answers = [
-        of(SUPPORT, said(True), said(True), said(False), said(True)),
-        of(SUPPORT, said(True), said(False)),
-        of(SUPPORT, silent(), silent()),
-        of(RATINGS, said([1, 2, None]), said([1, 3, None])),
-    ]
-    agreement = self_agreement(answers)
-    assert agreement.value == pytest.approx((0.75 + 0.5 + 0.75) / 3)
-    assert (agreement.scored, agreement.total) == (3, 4)
-    assert self_agreement([]) == (None, 0, 0)
-    assert self_agreement([of(SUPPORT, said(True))]) == (None, 0, 1)

@@ -19,7 +19,6 @@ from pnyx.judging.panel import Panel, Repeats
 from pnyx.judging.questions import Preference, Rating, Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
-from pnyx.judging.votes import self_agreement
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.responses import RetryPolicy
 
@@ -239,4 +238,3 @@ def test_repeats_of_a_language_model(tmp_path):
         assert answer.notes["votes"] == [True, False, True]
         assert answer.provenance.judge == "test x3"
         assert "asked 3 times" in judge.card
-    assert self_agreement(answers) == (pytest.approx(2 / 3), 2, 2)

@@ -44,7 +44,7 @@ def row(text: str = "q", reply: str = "yes", *, model: str = "m", when: str = WH
 def fill(path: Path, rows: list[StoredRow]) -> Path:
     with Store(path) as store, store.transaction():
         for each in rows:
-            store.put_row(each)
+            store.put_columns(each.columns())
     return path
 
 
@@ -368,24 +368,6 @@ def test_damaged_pages_are_one_line(tmp_path):
     with pytest.raises(PnyxError):
         merge_stores([path], tmp_path / "t")
     assert not (tmp_path / "t").exists()
-
-
-def test_an_older_store_is_read_and_left_as_it_is(tmp_path):
-    path = tampered(
-        tmp_path / "old",
-        "ALTER TABLE replies DROP COLUMN tokens",
-        "ALTER TABLE replies DROP COLUMN checksum",
-        "DROP TABLE failures",
-        "DELETE FROM _pnyx_migrations WHERE number >= 2",
-    )
-    before = path.read_bytes()
-    merge_stores([path], tmp_path / "t")
-    assert exported(path) == exported(tmp_path / "t")
-    stats = store_stats(path)
-    assert (stats.version, stats.replies, stats.models[0].with_alternatives) == (1, 2, 0)
-    with Store(path, read_only=True) as store:
-        assert store.get(row("a").key).reply.text == "yes"
-    assert path.read_bytes() == before
 
 
 def test_a_compressed_store_and_no_store_are_refused(tmp_path):

@@ -29,7 +29,8 @@ def put(store: Store, text: str, *, model="m", finish="stop", usage=None, days=0
     asked = ChatRequest((Message("user", text),))
     when = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
     reply = Reply("yes", finish, model, USAGE if usage is None else usage, "text", tokens)
-    store.put_row(StoredRow(request_key(model, asked), model, asked, reply, when, "0.1"))
+    row = StoredRow(request_key(model, asked), model, asked, reply, when, "0.1")
+    store.put_columns(row.columns())
     return when
 
 

@@ -69,7 +69,7 @@ def test_an_interval_in_log_odds_by_hand() -> None:
 
 def test_wilson_by_hand() -> None:
     # 8 of 10, z = 1.96: centre (.8 + .19208)/1.38416 = .71674, half .22653 (Wilson 1927).
-    low, high = wilson(8, 10, 1.96)
+    low, high = wilson(8, 10)
     assert low == pytest.approx(0.4902, abs=1e-4)
     assert high == pytest.approx(0.9433, abs=1e-4)
 

@@ -105,7 +105,6 @@ def test_diversity_qrels(tmp_path):
     said = [found.of("q", d, p).value for d, p in (("d1", "a"), ("d1", "b"), ("d2", "a"))]
     assert said == [True, False, False]
     assert found.of("q", "d2", "b") is MISSING
-    assert read_verdicts(path, relevant_from=3).of("q", "d1", "a").value is False
     assert read_verdicts(path, unjudged="no").of("q", "d2", "b").value is False
 
 

@@ -57,12 +57,12 @@ def test_the_gate_serves_both_sets_and_not_one_alone(tool):
     words, few = (np.array([one.words for one in part.seen]) for part in (long, short))
     target = np.random.default_rng(0).normal(size=len(few))
     flat = [np.full(len(few), 0.7) for _ in tool.PENALTIES]  # the long head knows nothing of these
-    portals = tool.Seen(
+    portals = tool.HeldOutScores(
         dataclasses.replace(long, quality=np.where(words <= 15, 0.2, 0.4 + words / 200)),
         [0.4 + words / 200 for _ in tool.PENALTIES],
         [np.where(words % 2, 0.3, -0.3) for _ in tool.PENALTIES],
     )
-    single = tool.Seen(short, flat, [target for _ in tool.PENALTIES], target)
+    single = tool.HeldOutScores(short, flat, [target for _ in tool.PENALTIES], target)
     alone = tool.choose(portals, portals, 2.0)
     both = tool.choose(portals, single, 2.0)
 

@@ -16,7 +16,7 @@ from pnyx.search.build import build_index
 
 sys.path.append(str(Path(__file__).parents[1] / "lab" / "argue"))
 
-from oracle_server import Known, Oracle, Side, serve, spent
+from oracle_server import KnownQuestion, Oracle, Side, serve, spent
 
 pytestmark = pytest.mark.usefixtures("run_once")
 
@@ -34,7 +34,7 @@ def side(text: str) -> Side:
 
 
 KNOWN = {
-    QUESTION: Known(
+    QUESTION: KnownQuestion(
         "Zoos should be phased out.", "Zoos should be kept.", ("animals in captivity",), side
     )
 }

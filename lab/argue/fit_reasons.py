@@ -1,10 +1,10 @@
-"""Fits which sentences state a reason, on the training folders; measures on the development ones.
+"""Fit which sentences state a reason on the training folders, and measure on the development ones.
 
     python lab/argue/fit_reasons.py [--save src/pnyx/search/reasons.json]
         [--write docs/lab/argue-folders.md]
 
-A sentence of a paragraph that argues a side states a reason if the folder's source marks it. The
-headline of a paragraph is chosen as the writer does; the test folders are never read.
+A sentence of a paragraph that argues a side states a reason if the source of the folder marks it.
+Headlines of paragraphs are chosen as the writer chooses them. The test folders are never read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from folder_sources import Block, paragraph_of, read_folders
+from shares import DRAWS, ends, percent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -34,15 +35,14 @@ from pnyx.search.quotable import MIN_REASON, flaw, is_quotable, reason_inputs
 
 SOURCES = Path(__file__).with_name("folders")
 STRENGTH = 1 / 300
-"""Of the regression, inputs standardised; in folds over training folders 1/1000 is no better."""
-DRAWS = 2000
+"""Regularisation with standardised inputs; 1/1000 is not better in cross-validation."""
 
 Floats = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A paragraph that argues a side, or nothing: its quotable sentences and which are marked."""
+    """A paragraph that argues a side or nothing: its quotable sentences, and which are marked."""
 
     folder: str
     claim: str  # what its side says; empty where it argues nothing
@@ -52,28 +52,32 @@ class Passage:
 
     @property
     def usable(self) -> list[int]:
-        """The places of sentences that can be quoted alone, or else of those that nearly can."""
+        """The positions of sentences that can be quoted alone; else of those that nearly can."""
         alone = [i for i, name in enumerate(self.flaws) if not name]
         return alone or [i for i, name in enumerate(self.flaws) if name in ("leaning", "conceding")]
 
 
 def passages(part: str) -> list[Passage]:
-    """Return the paragraphs of a part that argue one side of something, or nothing at all."""
-    found = []
+    """Return the paragraphs of a part that argue one side of a question, or nothing."""
+    paragraphs = []
     for folder in read_folders(SOURCES / part):
         for block in (block for file in folder.files for block in file.paragraphs):
-            asked = [q for q in folder.questions if block.stance(q) in ("yes", "no")]
-            if not asked and block.labels != (".",):
+            questions = [q for q in folder.questions if block.stance(q) in ("yes", "no")]
+            if not questions and block.labels != (".",):
                 continue
-            claim = statements(asked[0].text)[block.stance(asked[0]) == "no"] if asked else ""
+            claim = (
+                statements(questions[0].text)[block.stance(questions[0]) == "no"]
+                if questions
+                else ""
+            )
             body = [without_notes(text) for text in split_sentences(block.text)]
             after = dict(zip(body, [*body[1:], ""], strict=True))
             texts = tuple(filter(is_quotable, after))
             flaws = tuple(flaw(text, after[text]) for text in texts)
             marked = np.array([_is_marked(text, block.reasons) for text in texts], dtype=bool)
             if texts:
-                found.append(Passage(folder.name, claim, texts, flaws, marked))
-    return found
+                paragraphs.append(Passage(folder.name, claim, texts, flaws, marked))
+    return paragraphs
 
 
 def _is_marked(text: str, reasons: Sequence[str]) -> bool:
@@ -81,7 +85,7 @@ def _is_marked(text: str, reasons: Sequence[str]) -> bool:
 
 
 def fit(training: Sequence[Passage]) -> dict[str, Any]:
-    """Return the constant and the weights for inputs as they are."""
+    """Return the constant and the weights for unscaled inputs."""
     encoder = load_encoder()
     x = np.vstack([reason_inputs(p.texts, encoder.encode(p.texts)) for p in training])
     marked = np.concatenate([p.marked for p in training]).astype(np.float64)
@@ -96,7 +100,7 @@ def fit(training: Sequence[Passage]) -> dict[str, Any]:
 
 
 def measure(part: str, report: Report) -> None:
-    """Report how many headlines of paragraphs that argue a side state a reason."""
+    """Report how often the headline of a paragraph that argues a side states a reason."""
     encoder, rows = load_encoder(), []
     for passage in passages(part):
         usable = passage.usable
@@ -112,14 +116,13 @@ def measure(part: str, report: Report) -> None:
     confident = table[table[:, 3]]
     report.line(f"{len(table)} paragraphs of the {part} folders that argue a side. Share [95 %].")
     report.head("headline", "all paragraphs", f"{len(confident)} with a likely reason")
-    for place, name in enumerate(("most typical sentence", "likeliest reason", "best possible")):
-        report.row(name, _share(table[:, place]), _share(confident[:, place]))
+    for column, name in enumerate(("most typical sentence", "likeliest reason", "best possible")):
+        report.row(name, _share(table[:, column]), _share(confident[:, column]))
 
 
 def _share(values: npt.NDArray[np.bool_]) -> str:
     drawn = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return f"{100 * values.mean():.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+    return percent((float(values.mean()), *ends(drawn)))
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
-"""Folders of ordinary files whose paragraphs are labelled: their source format, and the files.
+"""Folders of ordinary files with labelled paragraphs: the source format, and writing the files.
 
 A folder is `NAME/head.txt` (propositions and questions) and `NAME/01.txt`, ... (files with labelled
-paragraphs). `write_files` renders it as a person would have it: Markdown, web pages, PDF, Word and
-so on, in other encodings, with page furniture, hyphenated line ends and running heads.
+paragraphs). `write_files` renders it like a real folder: Markdown, web pages, PDF, Word and so on,
+in several encodings, with navigation, hyphenated line ends and running heads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Literal
 from zlib import crc32
 
 Stance = Literal["yes", "no", "mixed", "none", "other"]
-"""What a paragraph says to a question: argues a side, both, none, or is on another matter."""
+"""The stance of a paragraph on a question: one side, both, none, or about another topic."""
 
 _PROPOSITION = re.compile(r"([a-d]): (.+)")
 _QUESTION = re.compile(r"\? ([a-d])([+-]) (.+)")
@@ -53,7 +53,7 @@ class Block:
     reasons: tuple[str, ...] = ()  # sentences that state a reason for the paragraph's side
 
     def stance(self, question: Question) -> Stance:
-        """Return what it says to a question."""
+        """Return its stance on a question."""
         if self.labels == ("x",):
             return "other"
         for label in self.labels:
@@ -66,7 +66,7 @@ class Block:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a folder; the ending of its path says how it is rendered."""
+    """A file of a folder; it is rendered in the format of its suffix."""
 
     path: str
     style: str
@@ -95,17 +95,17 @@ class Folder:
 
 
 def read_folder(source: Path) -> Folder:
-    """Read `head.txt` and the numbered files of a folder; ValueError names a line that is wrong."""
+    """Read `head.txt` and the numbered files of a folder; ValueError names an invalid line."""
     propositions: dict[str, str] = {}
     questions: list[Question] = []
     language = "en"
     for number, line in _lines(source / "head.txt"):
-        if found := _PROPOSITION.fullmatch(line):
-            propositions[found[1]] = found[2]
-        elif found := _QUESTION.fullmatch(line):
-            polarity: Literal["+", "-"] = "+" if found[2] == "+" else "-"
+        if match := _PROPOSITION.fullmatch(line):
+            propositions[match[1]] = match[2]
+        elif match := _QUESTION.fullmatch(line):
+            polarity: Literal["+", "-"] = "+" if match[2] == "+" else "-"
             identifier = f"{source.name}-{len(questions) + 1:02}"
-            questions.append(Question(identifier, found[3], found[1], polarity))
+            questions.append(Question(identifier, match[3], match[1], polarity))
         elif line.startswith("language: "):
             language = line.removeprefix("language: ")
         elif not line.startswith("folder: "):
@@ -146,13 +146,13 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def _block(line: str) -> Block | None:
     if heading := _HEADING.fullmatch(line):
         return Block(heading[2], level=len(heading[1]))
-    if not (found := _PARAGRAPH.fullmatch(line)):
+    if not (match := _PARAGRAPH.fullmatch(line)):
         return None
-    labels, text, speaker = tuple(found[1].split()), found[2], ""
+    labels, text, speaker = tuple(match[1].split()), match[2], ""
     item = text.startswith("- ")
     text = text.removeprefix("- ")
-    if said := _SPEAKER.fullmatch(text):
-        speaker, text = said[1], said[2]
+    if speech := _SPEAKER.fullmatch(text):
+        speaker, text = speech[1], speech[2]
     reasons = tuple(_reasons(text))
     return Block(text.replace(_REASON, ""), 0, labels, speaker, item, reasons)
 
@@ -167,7 +167,7 @@ def _reasons(text: str) -> Iterator[str]:
 
 
 def write_files(folder: Folder, out: Path) -> list[Path]:
-    """Write the files of a folder below `out`; return their paths, in the folder's order."""
+    """Write the files of a folder below `out`, and return their paths in order."""
     paths = []
     for file in folder.files:
         path = out / file.path
@@ -178,7 +178,7 @@ def write_files(folder: Folder, out: Path) -> list[Path]:
 
 
 def _choice(file: SourceFile, count: int, what: str = "") -> int:
-    """Return a number below `count` that depends on the file alone."""
+    """Return a number below `count` that depends only on the file and `what`."""
     return crc32(f"{file.path}{what}".encode()) % count
 
 
@@ -203,7 +203,7 @@ def _rendered(file: SourceFile) -> bytes:
     return _text(file)
 
 
-def _said(block: Block, bold: str = "") -> str:
+def _spoken(block: Block, bold: str = "") -> str:
     speaker = f"{bold}{block.speaker}:{bold} " if block.speaker else ""
     return f"{speaker}{block.text}"
 
@@ -214,9 +214,9 @@ def _markdown(file: SourceFile) -> str:
         if block.level:
             parts.append(f"{'#' * block.level} {block.text}")
         elif block.item:
-            parts.append(f"{'*' if _choice(file, 2) else '-'} {_said(block, '**')}")
+            parts.append(f"{'*' if _choice(file, 2) else '-'} {_spoken(block, '**')}")
         else:
-            parts.append(_said(block, "**"))
+            parts.append(_spoken(block, "**"))
     front = f"---\ntitle: {Path(file.path).stem}\ntags: [{file.style}]\n---\n\n"
     return (front if _choice(file, 3) == 0 else "") + "\n\n".join(parts) + "\n"
 
@@ -225,7 +225,7 @@ def _rst(file: SourceFile) -> str:
     parts = []
     for block in file.blocks:
         line = {1: "=", 2: "-"}.get(block.level, "~") * len(block.text)
-        parts.append(f"{block.text}\n{line}" if block.level else _said(block, "**"))
+        parts.append(f"{block.text}\n{line}" if block.level else _spoken(block, "**"))
     return "\n\n".join(parts) + "\n"
 
 
@@ -235,17 +235,15 @@ _PLAIN = str.maketrans("–—‘’“”…", "--''\"\".")
 
 
 def _text(file: SourceFile) -> bytes:
-    """Render plain text: whole lines or wrapped ones; some files are not in UTF-8."""
+    """Render plain text, in long or wrapped lines; some files are not in UTF-8."""
     width = (0, 72, 0)[_choice(file, 3)]
     parts = []
     for block in file.blocks:
-        said = f"- {_said(block)}" if block.item else _said(block)
-        said = f"{block.text.upper()}\n" if block.level == 1 else said
-        parts.append(textwrap.fill(said, width) if width and not block.level else said.rstrip())
+        line = f"- {_spoken(block)}" if block.item else _spoken(block)
+        line = f"{block.text.upper()}\n" if block.level == 1 else line
+        parts.append(textwrap.fill(line, width) if width and not block.level else line.rstrip())
     text = "\n\n".join(parts) + "\n"
-    coding = ("utf-8", "utf-8", "utf-8", "cp1252", "utf-16", "utf-8-sig")[
-        _choice(file, 6, "coding")
-    ]
+    coding = _CODINGS[_choice(file, len(_CODINGS), "coding")]
     if coding == "cp1252" and re.search(r"[À-ÿ]", text):
         return text.encode(coding, errors="replace")
     return text.encode("utf-8" if coding == "cp1252" else coding)
@@ -286,7 +284,7 @@ def _html(file: SourceFile) -> bytes:
 
 
 def _pdf(file: SourceFile) -> bytes:
-    """Render pages with a running head, page numbers, and words divided at line ends."""
+    """Render pages with a running head, page numbers, and words hyphenated at line ends."""
     from fpdf import FPDF
 
     title = next((b.text for b in file.blocks if b.level), Path(file.path).stem)[:70]
@@ -305,8 +303,8 @@ def _pdf(file: SourceFile) -> bytes:
     paper.add_page()
     for block in file.blocks:
         paper.set_font("Times", style="B" if block.level else "", size=14 if block.level else 11)
-        said = f"- {_said(block)}" if block.item else _said(block)
-        for line in _divided(_latin(said), 62):
+        text = f"- {_spoken(block)}" if block.item else _spoken(block)
+        for line in _divided(_latin(text), 62):
             paper.cell(0, 5, line, new_x="LMARGIN", new_y="NEXT")
         paper.ln(4)
     return bytes(paper.output())
@@ -317,7 +315,7 @@ def _latin(text: str) -> str:
 
 
 def _divided(text: str, width: int) -> Iterator[str]:
-    """Yield lines of at most `width` characters; some long words are divided by a hyphen."""
+    """Yield lines of at most `width` characters; some long words are hyphenated."""
     line = ""
     for word in text.split():
         if len(line) + 1 + len(word) <= width:
@@ -343,7 +341,7 @@ def _docx(file: SourceFile) -> bytes:
         if block.level:
             document.add_heading(block.text, block.level)
         elif block.item:
-            document.add_paragraph(_said(block), style="List Bullet")
+            document.add_paragraph(_spoken(block), style="List Bullet")
         else:
             paragraph = document.add_paragraph()
             if block.speaker:
@@ -364,11 +362,11 @@ def _odt(file: SourceFile) -> bytes:
             document.text.addElement(H(outlinelevel=block.level, text=block.text))
         elif block.item:
             item, items = ListItem(), List()
-            item.addElement(P(text=_said(block)))
+            item.addElement(P(text=_spoken(block)))
             items.addElement(item)
             document.text.addElement(items)
         else:
-            document.text.addElement(P(text=_said(block)))
+            document.text.addElement(P(text=_spoken(block)))
     stream = io.BytesIO()
     document.write(stream)
     return stream.getvalue()
@@ -383,7 +381,7 @@ _CONTAINER = (
 
 def _epub(file: SourceFile) -> bytes:
     parts = [
-        f"<h{b.level}>{escape(b.text)}</h{b.level}>" if b.level else f"<p>{escape(_said(b))}</p>"
+        f"<h{b.level}>{escape(b.text)}</h{b.level}>" if b.level else f"<p>{escape(_spoken(b))}</p>"
         for b in file.blocks
     ]
     page = (
@@ -427,17 +425,19 @@ _WORD = re.compile(r"\w+")
 
 
 def words_of(text: str) -> str:
-    """Return the words of a text alone, for comparing a quotation with its source."""
+    """Return only the words of a text, to compare a quotation with its source."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
 def paragraph_of(sentence: str, blocks: Sequence[Block]) -> Block | None:
-    """Return the paragraph that a quoted sentence is from: the one that shares most of its runs of
-    four words, at least half of them; None where there is none."""
+    """Return the paragraph that a quoted sentence is from, or None.
+
+    It shares the most four-word sequences with the sentence, at least half of them.
+    """
     wanted = _runs(words_of(sentence))
     best, most = None, 0.5
     for block in blocks:
-        share = len(wanted & _runs(words_of(_said(block)))) / max(1, len(wanted))
+        share = len(wanted & _runs(words_of(_spoken(block)))) / max(1, len(wanted))
         if share >= most:
             best, most = block, share + 1e-9
     return best

@@ -1,15 +1,15 @@
-"""The main job on folders of ordinary files, no labels and no language model.
+"""The main job on folders of ordinary files, without labels and without a language model.
 
     python lab/argue/folders.py --work FOLDER --write docs/lab/argue-folders.md
-    ... --part development     # what choices are made on; the test folders are the default
+    ... --part development     # used for choices; the default is the test folders
 
-Each folder of `lab/argue/folders/PART` is rendered (Markdown, PDF, Word, web pages, ...),
-indexed as `pnyx serve` does, and asked its questions. Each cited sentence is looked up in the
-labelled paragraph that it is from. FOLDER keeps the rendered files, the indexes and what each
-question gave; remove FOLDER/cases-* after a change of the code.
+Each folder of `lab/argue/folders/PART` is rendered (Markdown, PDF, Word, web pages, ...), indexed
+as by `pnyx serve`, and searched with its questions. Each cited sentence is traced to the labelled
+paragraph that it is from. FOLDER stores the rendered files, the indexes and the result of each
+question; remove FOLDER/cases-* after a change of the code.
 
-Next to the product stand two baselines: the likeliest passages of each side among the first 30,
-whatever their probability, and the first 8 of the ranking, each for its likelier side.
+There are two baselines: the most likely passages of each side among the first 30, whatever their
+probability, and the first 8 of the ranking, each for its more likely side.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from folder_sources import Block, Folder, Question, paragraph_of, read_folders, write_files
+from shares import intervals, mean, percent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -32,7 +33,6 @@ import pnyx
 from pnyx.cases.case import Case
 
 SOURCES = Path(__file__).with_name("folders")
-DRAWS = 2000
 SIDES = {"pro": "yes", "con": "no"}
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "Pnyx": {},
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 
 def source_of(doc_id: str, folder: Folder) -> tuple[Block, ...]:
-    """Return the paragraphs of the file that a document or passage is from."""
+    """Return the paragraphs of the file that a document or passage comes from."""
     paths = [
         file for file in folder.files if doc_id == file.path or doc_id.startswith(f"{file.path}#")
     ]
@@ -53,7 +53,7 @@ def source_of(doc_id: str, folder: Folder) -> tuple[Block, ...]:
 
 
 def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, float]) -> Row:
-    """Return what one question gave: of each cited sentence its side, role and what it says."""
+    """Return the result of one question: side, role and stance of each cited sentence."""
     sentences = []
     for side in case.sides:
         for sentence in side.response.sentences:
@@ -64,7 +64,7 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
             )
             stance = None if block is None else block.stance(question)
             reason = block is not None and any(
-                paragraph_of(sentence.text, [Block(one)]) for one in block.reasons
+                paragraph_of(sentence.text, [Block(text)]) for text in block.reasons
             )
             sentences.append(
                 {
@@ -76,7 +76,7 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
                     "cited": cited,
                 }
             )
-    seconds, cpu = (round(one, 2) for one in spent)
+    seconds, cpu = (round(value, 2) for value in spent)
     return {
         "question": question.id,
         "folder": folder.name,
@@ -88,52 +88,59 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
     }
 
 
-def rows_of(folder: Folder, work: Path, variant: str) -> list[Row]:
-    """Ask a folder its questions; known answers are read from `work`."""
+def open_folder(folder: Folder, work: Path) -> pnyx.Collection:
+    """Open the index of a folder; write its files and build the index if they are missing."""
     files, index = work / "files" / folder.name, work / "indexes" / folder.name
-    cases = work / f"cases-{variant.replace(' ', '-')}"
-    cases.mkdir(parents=True, exist_ok=True)
     if not files.exists():
         write_files(folder, files)
     index.parent.mkdir(parents=True, exist_ok=True)
-    collection = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
+    return pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
+
+
+def rows_of(folder: Folder, work: Path, variant: str) -> list[Row]:
+    """Return the result of each question of a folder; finished ones are read from `work`."""
+    cases = work / f"cases-{variant.replace(' ', '-')}"
+    cases.mkdir(parents=True, exist_ok=True)
+    collection = open_folder(folder, work)
     file = cases / f"{folder.name}.jsonl"
-    known: dict[str, Row] = {}
+    done: dict[str, Row] = {}
     if file.exists():
-        known = {row["question"]: row for row in map(json.loads, file.open(encoding="utf-8"))}
+        done = {row["question"]: row for row in map(json.loads, file.open(encoding="utf-8"))}
     with file.open("a", encoding="utf-8") as stream:
         for question in folder.questions:
-            if question.id in known:
+            if question.id in done:
                 continue
             start, cpu = time.perf_counter(), time.process_time()
             case = collection.argue(question.text, **VARIANTS[variant])
             spent = time.perf_counter() - start, time.process_time() - cpu
-            known[question.id] = outcome(folder, question, case, spent)
-            stream.write(json.dumps(known[question.id]) + "\n")
+            done[question.id] = outcome(folder, question, case, spent)
+            stream.write(json.dumps(done[question.id]) + "\n")
             stream.flush()
-    return [known[question.id] for question in folder.questions]
+    return [done[question.id] for question in folder.questions]
 
 
 def figures(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the figures of some questions; shares are of all cited sentences together."""
-    cited = [one for row in rows for one in row["sentences"]]
-    heads = [one for one in cited if one["head"]]
+    """Return the figures of some questions; shares are over all cited sentences together."""
+    cited = [sentence for row in rows for sentence in row["sentences"]]
+    heads = [sentence for sentence in cited if sentence["head"]]
     both = [row for row in rows if len(row["held"]) == 2]
     missing = [(row, side) for row in rows for side in ("yes", "no") if side not in row["held"]]
     return {
         "sentences": len(cited) / len(rows),
-        "right": _mean([one["stance"] == one["side"] for one in cited]),
-        "wrong side": _mean([one["stance"] == OPPOSITE[one["side"]] for one in cited]),
-        "two-sided": _mean([one["stance"] == "mixed" for one in cited]),
-        "no side": _mean([one["stance"] == "none" for one in cited]),
-        "other matter": _mean([one["stance"] in ("other", None) for one in cited]),
-        "both rightly": _mean([_rightly(row) == {"yes", "no"} for row in both]),
-        "headlines with a reason": _mean([one["reason"] for one in heads]),
-        "missing side argued": _mean([_argues(row, side) for row, side in missing]),
-        "without a warning": _mean(
+        "right": mean([sentence["stance"] == sentence["side"] for sentence in cited]),
+        "wrong side": mean(
+            [sentence["stance"] == OPPOSITE[sentence["side"]] for sentence in cited]
+        ),
+        "two-sided": mean([sentence["stance"] == "mixed" for sentence in cited]),
+        "no side": mean([sentence["stance"] == "none" for sentence in cited]),
+        "other matter": mean([sentence["stance"] in ("other", None) for sentence in cited]),
+        "both rightly": mean([_rightly(row) == {"yes", "no"} for row in both]),
+        "headlines with a reason": mean([sentence["reason"] for sentence in heads]),
+        "missing side argued": mean([_argues(row, side) for row, side in missing]),
+        "without a warning": mean(
             [_argues(row, side) and side not in row["warned"] for row, side in missing]
         ),
-        "warned of": _mean(
+        "warned of": mean(
             [side in row["warned"] for row in rows for side in row["held"] if _argues(row, side)]
         ),
         "seconds": float(np.median([row["seconds"] for row in rows])),
@@ -142,37 +149,20 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _rightly(row: Row) -> set[str]:
-    return {one["side"] for one in row["sentences"] if one["stance"] == one["side"]}
+    return {
+        sentence["side"] for sentence in row["sentences"] if sentence["stance"] == sentence["side"]
+    }
 
 
 def _argues(row: Row, side: str) -> bool:
-    return any(one["side"] == side for one in row["sentences"])
+    return any(sentence["side"] == side for sentence in row["sentences"])
 
 
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if len(values) else float("nan")
-
-
-def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
-    """Return value, low and high of each figure, 95 %, over questions."""
-    rng = np.random.default_rng(0)
-    drawn = [
-        figures([rows[i] for i in rng.integers(0, len(rows), len(rows))]) for _ in range(DRAWS)
-    ]
-    found = {}
-    for name, value in figures(rows).items():
-        values = [one[name] for one in drawn]
-        low, high = np.nanquantile(values, [0.025, 0.975])
-        found[name] = (value, float(low), float(high))
-    return found
-
-
-def cell(name: str, found: tuple[float, float, float]) -> str:
-    """Return a figure and its interval, shares in percent."""
-    value, low, high = found
+def cell(name: str, interval: tuple[float, float, float]) -> str:
+    """Return a figure and its interval; shares are in percent."""
     if name in ("sentences", "seconds", "CPU seconds"):
-        return f"{value:.1f}"
-    return f"{100 * value:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+        return f"{interval[0]:.1f}"
+    return percent(interval)
 
 
 def main() -> None:
@@ -183,11 +173,14 @@ def main() -> None:
     report = Report(f"argue-folders-{options.part}")
     folders = read_folders(SOURCES / options.part)
     tables = {
-        variant: {one.name: rows_of(one, options.work / options.part, variant) for one in folders}
+        variant: {
+            folder.name: rows_of(folder, options.work / options.part, variant) for folder in folders
+        }
         for variant in VARIANTS
     }
     wholes = {
-        variant: [row for rows in own.values() for row in rows] for variant, own in tables.items()
+        variant: [row for rows in by_folder.values() for row in rows]
+        for variant, by_folder in tables.items()
     }
     report.line(f"{len(wholes['Pnyx'])} questions on {len(folders)} folders. Share [95 %].")
     report.head("", *wholes)
@@ -198,9 +191,9 @@ def main() -> None:
 
 
 def _table(report: Report, columns: Mapping[str, Sequence[Row]]) -> None:
-    found = [intervals(rows) for rows in columns.values()]
-    for name in found[0]:
-        report.row(name, *(cell(name, column[name]) for column in found))
+    measured = [intervals([[row] for row in rows], figures) for rows in columns.values()]
+    for name in measured[0]:
+        report.row(name, *(cell(name, column[name]) for column in measured))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,21 @@
-"""The ceiling of `argue` with a model: what of its knowledge reaches the page, at what cost?
+"""The upper bound of `argue` with a language model: how good can the page be, and at what cost?
 
     PNYX_DATA=DATA python lab/argue/oracle.py --work FOLDER --write docs/lab/argue.md
-    ... --questions 5                        # so many of each kind, chosen at random
+    ... --questions 5                        # N of each kind, chosen at random
     ... --data folders --model "5 % errors"  # some kinds of questions, some models
-    ... --part development                   # what choices are made on; the default is test
+    ... --part development                   # used for choices; the default is test
 
-A server that knows the labels (`oracle_server.py`) is the language model of the whole command: it
-reads the question, decides sides, writes, and judges citations. It answers a stated share of
-prompts wrongly, may prefer what comes first, and may wrap its replies as real models do. Questions
-are debates asked in people's own words or by their titles (`pages.py`), and labelled folders
-(`folders.py`). FOLDER keeps the indexes.
+A server that has the labels (`oracle_server.py`) is the language model of the whole command: it
+reads the question, decides sides, writes, and judges citations. It answers a given share of prompts
+wrongly, may prefer the first option, and may wrap its replies as real models do. Questions are
+debates asked in people's own words or by their titles (`pages.py`), and labelled folders
+(`folders.py`). FOLDER stores the indexes.
 
-Figures: share of citations on the question (debates: cited passages; folders: cited sentences); of
-these, on the right side; questions for which both sides are cited rightly, of those where the
-documents hold both. Intervals are over debates or over a folder's questions. Calls and prompt
-tokens (4 characters each) are all that a question costs, citations included: mean and greatest.
+Figures: the share of citations that are on the question (debates: cited passages; folders: cited
+sentences); of these, the share on the right side; of the questions whose documents contain both
+sides, those for which both are cited correctly. Intervals are over debates or over the questions of
+a folder. Calls and prompt tokens (4 characters each) are the whole cost of a question, including
+citations: mean and maximum.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from folder_sources import read_folders, write_files
-from folders import DRAWS, SOURCES
+from folder_sources import read_folders
+from folders import SOURCES, open_folder
 from folders import outcome as folder_outcome
-from oracle_server import Known, Oracle, knows_debates, knows_folders, serve, spent
-from pages import Asked, Collection, collections, indexed, reworded
+from oracle_server import KnownQuestion, Oracle, knows_debates, knows_folders, serve, spent
+from pages import Collection, DebateQuestion, collections, indexed, reworded
+from shares import grouped, intervals, mean, percent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-import pnyx
 from pnyx.cases.argument import argue
 from pnyx.cases.case import Case
 from pnyx.cases.open_citations import citation_judge
@@ -71,10 +72,10 @@ class Task:
     """A question to argue.
 
     Attributes:
-        question: what is asked.
-        searcher: where.
-        group: questions of one group are drawn together.
-        both: whether the documents hold both sides.
+        question: the question.
+        searcher: searches its documents.
+        group: questions of a group are resampled together.
+        both: whether the documents contain both sides.
         signs: case -> side -> for each citation 1 (right side), -1 (on the question, not right) or
             0 (not on it).
     """
@@ -88,7 +89,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Row:
-    """What one question gave, and what it cost."""
+    """The result of one question, and its cost."""
 
     group: str
     both: bool
@@ -100,16 +101,16 @@ class Row:
         return sum(pair[position] for pair in self.cost.values())
 
 
-def debates_known() -> dict[str, Known]:
-    """Return what the oracle knows of the debates, by titles and in own words."""
-    found = collections(DATA)
-    known = knows_debates(found)
-    reworded(found)
-    return known | knows_debates(found)
+def debates_known() -> dict[str, KnownQuestion]:
+    """Return the labels of the debates for the oracle, by titles and in people's own words."""
+    by_name = collections(DATA)
+    knowledge = knows_debates(by_name)
+    reworded(by_name)
+    return knowledge | knows_debates(by_name)
 
 
-def folders_known(part: str) -> dict[str, Known]:
-    """Return what the oracle knows of the labelled folders."""
+def folders_known(part: str) -> dict[str, KnownQuestion]:
+    """Return the labels of the folders for the oracle."""
     return knows_folders(read_folders(SOURCES / part))
 
 
@@ -118,54 +119,51 @@ def _chosen(questions: Sequence[Any], count: int) -> list[Any]:
     return [questions[position] for position in order]
 
 
-def debate_tasks(work: Path, part: str, count: int, kind: str) -> tuple[dict[str, Known], Any]:
-    """Return what is known of debates, and their questions."""
-    found = collections(DATA)
-    known = knows_debates(found)
+def debate_tasks(
+    work: Path, part: str, count: int, kind: str
+) -> tuple[dict[str, KnownQuestion], Any]:
+    """Return the labels of debates, and their questions."""
+    by_name = collections(DATA)
+    knowledge = knows_debates(by_name)
     if kind == "own-words":
-        reworded(found)
-        known = knows_debates(found)
-    asked = [(c, one) for c in found.values() for one in c.asked if one.part == part]
+        reworded(by_name)
+        knowledge = knows_debates(by_name)
+    items = [(c, item) for c in by_name.values() for item in c.questions if item.part == part]
     embedder = embedder_from()
 
     def tasks() -> Iterator[Task]:
-        for collection, one in _chosen(asked, count):
+        for collection, item in _chosen(items, count):
             searcher = Searcher(indexed(collection, work, embedder), PLAN, embedder=embedder)
 
-            def signs(case: Case, collection: Any = collection, one: Any = one) -> Any:
-                return debate_signs(collection, one, case)
+            def signs(case: Case, collection: Any = collection, item: Any = item) -> Any:
+                return debate_signs(collection, item, case)
 
-            group = one.question.id.removesuffix(" +").removesuffix(" -")
-            both = collection.sides(one) == {1, -1}
-            yield Task(one.question, searcher, group, both, signs)
+            group = item.question.id.removesuffix(" +").removesuffix(" -")
+            both = collection.sides(item) == {1, -1}
+            yield Task(item.question, searcher, group, both, signs)
 
-    return known, tasks
+    return knowledge, tasks
 
 
-def debate_signs(collection: Collection, asked: Asked, case: Case) -> dict[str, list[int]]:
+def debate_signs(collection: Collection, item: DebateQuestion, case: Case) -> dict[str, list[int]]:
     """Return the signs of cited passages; see `Task`."""
     return {
         side.side: [
-            (collection.side(asked, doc_id) or 0) * SIGNS[side.side]
+            (collection.side(item, doc_id) or 0) * SIGNS[side.side]
             for doc_id in side.response.references
         ]
         for side in case.sides
     }
 
 
-def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, Known], Any]:
-    """Return what is known of labelled folders, and their questions."""
+def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, KnownQuestion], Any]:
+    """Return the labels of folders, and their questions."""
     folders = read_folders(SOURCES / part)
-    asked = [(folder, question) for folder in folders for question in folder.questions]
+    items = [(folder, question) for folder in folders for question in folder.questions]
 
     def tasks() -> Iterator[Task]:
-        for folder, question in _chosen(asked, count):
-            files, index = work / "files" / folder.name, work / "indexes" / folder.name
-            if not files.exists():
-                write_files(folder, files)
-            index.parent.mkdir(parents=True, exist_ok=True)
-            opened = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
-            searcher = Searcher(opened.index, PLAN, embedder=embedder_from())
+        for folder, question in _chosen(items, count):
+            searcher = Searcher(open_folder(folder, work).index, PLAN, embedder=embedder_from())
 
             def signs(case: Case, folder: Any = folder, question: Any = question) -> Any:
                 return folder_signs(folder_outcome(folder, question, case, (0.0, 0.0)))
@@ -180,45 +178,33 @@ def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, Known], A
 def folder_signs(row: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the signs of cited sentences; see `Task`. Paragraphs for both sides are not right."""
     signs: dict[str, list[int]] = {"yes": [], "no": []}
-    for one in row["sentences"]:
-        on_question = one["stance"] in ("yes", "no", "mixed")
-        signs[one["side"]].append((1 if one["stance"] == one["side"] else -1) * on_question)
+    for sentence in row["sentences"]:
+        on_question = sentence["stance"] in ("yes", "no", "mixed")
+        signs[sentence["side"]].append(
+            (1 if sentence["stance"] == sentence["side"] else -1) * on_question
+        )
     return signs
 
 
 def figures(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the shares of some questions, of all their citations together."""
+    """Return the shares of some questions, over all their citations together."""
     cited = [sign for row in rows for signs in row.cited.values() for sign in signs]
     both = [all(1 in signs for signs in row.cited.values()) for row in rows if row.both]
     return {
-        "on the question": _mean([sign != 0 for sign in cited]),
-        "right": _mean([sign > 0 for sign in cited if sign]),
-        "both rightly": _mean(both),
+        "on the question": mean([sign != 0 for sign in cited]),
+        "right": mean([sign > 0 for sign in cited if sign]),
+        "both rightly": mean(both),
     }
 
 
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if len(values) else float("nan")
-
-
 def cells(rows: Sequence[Row]) -> list[str]:
-    """Return the shares with 95 % intervals over groups, then the mean and the greatest cost."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.group, []).append(row)
-    grouped, rng = list(groups.values()), np.random.default_rng(0)
-    drawn = [
-        figures([row for i in rng.integers(0, len(grouped), len(grouped)) for row in grouped[i]])
-        for _ in range(DRAWS)
-    ]
-    shown = []
-    for name, value in figures(rows).items():
-        low, high = np.nanquantile([one[name] for one in drawn], [0.025, 0.975])
-        shown.append(f"{100 * value:.0f} % [{100 * low:.0f}, {100 * high:.0f}]")
+    """Return the shares with 95 % intervals over groups, then the mean and maximum cost."""
+    groups = grouped(rows, lambda row: row.group)
+    texts = [percent(interval) for interval in intervals(groups, figures).values()]
     for position, form in ((0, ".1f"), (1, ",.0f")):
         totals = [row.total(position) for row in rows]
-        shown.append(f"{_mean(totals):{form}} ({max(totals):,})")
-    return shown
+        texts.append(f"{mean(totals):{form}} ({max(totals):,})")
+    return texts
 
 
 def _say(line: str) -> None:
@@ -226,7 +212,7 @@ def _say(line: str) -> None:
 
 
 def answered(oracle: Oracle, tasks: Iterator[Task]) -> Iterator[Row]:
-    """Argue each question with the oracle as its model, with a new store for all."""
+    """Argue each question with the oracle as the model, and a new store."""
     with serve(oracle) as server, tempfile.TemporaryDirectory() as folder:
         spec = PaidModelSpec(llm=(server.spec,), store=str(Path(folder) / "replies.sqlite"))
         with open_model(spec, _say, spec, cost=False) as model:
@@ -258,9 +244,9 @@ def main() -> None:
     costs: dict[str, list[Row]] = {}
     for kind in options.data:
         where = options.work / options.part, options.part, options.questions
-        known, tasks = folder_tasks(*where) if kind == "folders" else debate_tasks(*where, kind)
+        knowledge, tasks = folder_tasks(*where) if kind == "folders" else debate_tasks(*where, kind)
         for name in options.model:
-            oracle = Oracle(known, **MODELS[name])
+            oracle = Oracle(knowledge, **MODELS[name])
             rows = list(answered(oracle, tasks()))
             if name == options.model[0]:
                 head = f"{kind}, {len(rows)} {options.part} questions"

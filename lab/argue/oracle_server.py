@@ -1,11 +1,11 @@
-"""A model that knows the labels: answers every prompt as a capable one would, with stated errors.
+"""A simulated language model that has the labels and makes errors at a given rate.
 
     python lab/argue/oracle_server.py --data debates --port 8900 --errors 0.05 --wrap mixed
 
-It knows the questions and passages of the debates (`pages.py`) or of labelled folders
-(`folder_sources.py`), and is served by the tests' chat server, which speaks the protocol of OpenAI
-and counts calls and tokens (4 characters a token). Errors are drawn by a hash of the prompt: the
-same prompt gets the same answer, the same passage in another prompt another chance.
+It has the questions and passages of the debates (`pages.py`) or of labelled folders
+(`folder_sources.py`). The chat server of the tests serves it with the protocol of OpenAI, and
+counts calls and tokens (4 characters a token). Errors are drawn from a hash of the prompt: the same
+prompt always gets the same answer, but the same passage in another prompt is drawn again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Side: TypeAlias = Literal["yes", "no", "both", "neither"]
 SIDES: tuple[Side, ...] = ("yes", "no", "both", "neither")
 WRAPS = ("plain", "fenced", "preamble", "afterword", "thinking", "mixed")
-"""How replies are wrapped; "mixed": each in one of the other ways, chosen by its prompt."""
+"""How replies are wrapped; "mixed": one of the other ways, chosen by the prompt."""
 
 _WRAPPED: Mapping[str, str] = {
     "plain": "{}",
@@ -49,34 +49,34 @@ _WRAPPED: Mapping[str, str] = {
 _CITED = re.compile(r"^Sentence \d+, which cites document (\d+):$", re.MULTILINE)
 
 _SHOWN_WORDS = 12
-"""Words of a passage by which it is recognised, however much of it is shown."""
+"""Number of words from the start of a passage that identify it."""
 
 
 @dataclass
-class Known:
-    """A question that the oracle knows: what its sides claim, and which side a text argues."""
+class KnownQuestion:
+    """A question with its labels: what its sides claim, and which side a text argues."""
 
     yes: str
     no: str
     searches: tuple[str, ...]
     side: Callable[[str], Side]
-    argued: Callable[[str, Side], str] = field(default=lambda *given: given[0])
+    argued: Callable[[str, Side], str] = field(default=lambda *pair: pair[0])
     """Passage and side -> the paragraph of it that argues the side."""
 
 
 @dataclass
 class Oracle:
-    """Answers prompts by labels.
+    """Answer prompts from labels.
 
     Attributes:
-        known: question text -> what is known of it.
+        knowledge: question text -> its labels.
         errors: share of answers that are wrong, in [0, 1].
-        first: share of lists and of choices in which what comes first is preferred, in [0, 1].
+        first: share of lists and choices in which the first item is preferred, in [0, 1].
         wrap: one of `WRAPS`, how its replies are wrapped.
         unknown: how many prompts it could not answer.
     """
 
-    known: Mapping[str, Known]
+    knowledge: Mapping[str, KnownQuestion]
     errors: float = 0.0
     first: float = 0.0
     wrap: str = "plain"
@@ -93,58 +93,62 @@ class Oracle:
         blocks = blocks_in(prompt)
         named = dict(blocks)
         question = named.get("question") or named.get("QUESTION") or ""
-        known = self.known.get(question)
-        if known is None and "statement" not in named:
+        truth = self.knowledge.get(question)
+        if truth is None and "statement" not in named:
             self.unknown[prompt[:60]] += 1
             return {}
         passages = [text for label, text in blocks if label == "passage"]
-        if known and '"yes_or_no"' in prompt:
-            return self._question(known)
-        if known and '"passages"' in prompt:
-            return self._sides(known, named, passages, rng)
-        if known and '"points"' in prompt:
-            return self._argument(prompt, known, blocks, rng)
+        if truth and '"yes_or_no"' in prompt:
+            return self._question(truth)
+        if truth and '"passages"' in prompt:
+            return self._sides(truth, named, passages, rng)
+        if truth and '"points"' in prompt:
+            return self._argument(prompt, truth, blocks, rng)
         if choice := choice_in(prompt):
-            return {"answer": self._choice(known, *choice, rng) if known else "neither"}
+            return {"answer": self._choice(truth, *choice, rng) if truth else "neither"}
         if cited := _CITED.findall(prompt):
             documents = [text for label, text in blocks if label == "document"]
             sentences = [text for label, text in blocks if label == "sentence"]
             rows = enumerate(zip(cited, sentences, strict=True), 1)
-            told = {n: self._supports(documents[int(d) - 1], s, rng) for n, (d, s) in rows}
-            return {str(number): one for number, one in told.items()}
+            replies = {n: self._supports(documents[int(d) - 1], s, rng) for n, (d, s) in rows}
+            return {str(number): reply for number, reply in replies.items()}
         statements = [text for label, text in blocks if label == "statement"]
         document = named.get("document", named.get("text", ""))
         if len(statements) > 1 or "Statement 1:" in prompt:
-            told = [self._supports(document, one, rng) for one in statements]
-            return {str(number): one for number, one in enumerate(told, 1)}
+            replies = [self._supports(document, statement, rng) for statement in statements]
+            return {str(number): reply for number, reply in enumerate(replies, 1)}
         if statements:
             return self._supports(document, statements[0], rng)
         self.unknown[prompt[:60]] += 1
         return {}
 
-    def _question(self, known: Known) -> dict[str, Any]:
-        claims = {"yes": known.yes, "no": known.no, "searches": list(known.searches)}
+    def _question(self, truth: KnownQuestion) -> dict[str, Any]:
+        claims = {"yes": truth.yes, "no": truth.no, "searches": list(truth.searches)}
         return {"language": "English", "yes_or_no": True, **claims}
 
     def _sides(
-        self, known: Known, named: Mapping[str, str], passages: Sequence[str], rng: random.Random
+        self,
+        truth: KnownQuestion,
+        named: Mapping[str, str],
+        passages: Sequence[str],
+        rng: random.Random,
     ) -> dict[str, Any]:
         claims: dict[str, Side] = {named["yes"]: "yes", named["no"]: "no"}
         prefers_first = rng.random() < self.first
         entries = []
         for number, text in enumerate(passages, 1):
-            right = claims.get(text) or known.side(text)
-            said, confidence = self._drawn(right, SIDES, rng)
-            if prefers_first and number == 1 and said == "neither":
-                said = "yes"
-            entries.append({"id": number, "side": said, "confidence": confidence})
+            right = claims.get(text) or truth.side(text)
+            side, confidence = self._drawn(right, SIDES, rng)
+            if prefers_first and number == 1 and side == "neither":
+                side = "yes"
+            entries.append({"id": number, "side": side, "confidence": confidence})
         return {"passages": entries}
 
     def _drawn(
         self, right: Side, options: Iterable[Side], rng: random.Random
     ) -> tuple[Side, float]:
-        """Return the right answer, or with the stated probability another, and a confidence."""
-        others = [one for one in options if one != right]
+        """Return the right answer, or with probability `errors` another one; and a confidence."""
+        others = [side for side in options if side != right]
         wrong, doubt = rng.random() < self.errors, rng.random()
         other = rng.choice(others)
         return (
@@ -153,32 +157,34 @@ class Oracle:
             else (right, round(0.8 + 0.19 * doubt, 2))
         )
 
-    def _choice(self, known: Known, text: str, first: str, second: str, rng: random.Random) -> str:
+    def _choice(
+        self, truth: KnownQuestion, text: str, first: str, second: str, rng: random.Random
+    ) -> str:
         if rng.random() < self.first:
             return "first"
-        claims: dict[str, Side] = {known.yes: "yes", known.no: "no"}
-        side, _ = self._drawn(claims.get(text) or known.side(text), SIDES, rng)
+        claims: dict[str, Side] = {truth.yes: "yes", truth.no: "no"}
+        side, _ = self._drawn(claims.get(text) or truth.side(text), SIDES, rng)
         return {claims.get(first): "first", claims.get(second): "second"}.get(side, "neither")
 
     def _argument(
         self,
         prompt: str,
-        known: Known,
+        truth: KnownQuestion,
         blocks: Sequence[tuple[str, str]],
         rng: random.Random,
     ) -> dict[str, Any]:
-        """Write one side: a point for each document that argues it, as many as are allowed."""
+        """Write one side: a point for each document that argues it, up to the limit."""
         side: Side = "yes" if "Argue the pro side" in prompt else "no"
-        limit = int(found[1]) if (found := re.search(r"at most (\d+) points", prompt)) else 4
+        limit = int(match[1]) if (match := re.search(r"at most (\d+) points", prompt)) else 4
         documents = [text for label, text in blocks if label == "DOCUMENT"]
         used = [n for n, text in enumerate(documents, 1)
-                if self._drawn(known.side(text), SIDES, rng)[0] == side]  # fmt: skip
+                if self._drawn(truth.side(text), SIDES, rng)[0] == side]  # fmt: skip
         points = []
-        for place in range(min(limit, len(used))):
-            numbers = used[place::limit]
-            told = {n: known.argued(documents[n - 1], side) for n in numbers}
-            parts = [{"text": _said(told[n], 22), "citations": [n]} for n in numbers]
-            head = {"text": _said(told[numbers[0]], 14), "citations": [numbers[0]]}
+        for start in range(min(limit, len(used))):
+            numbers = used[start::limit]
+            texts = {n: truth.argued(documents[n - 1], side) for n in numbers}
+            parts = [{"text": _said(texts[n], 22), "citations": [n]} for n in numbers]
+            head = {"text": _said(texts[numbers[0]], 14), "citations": [numbers[0]]}
             points.append({"conclusion": head, "premises": parts})
         return {"points": points}
 
@@ -203,55 +209,55 @@ def serve(oracle: Oracle, port: int = 0) -> ChatServer:
 
 def spent(requests: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
     """Return calls and prompt tokens by the prompt's name."""
-    found: dict[str, tuple[int, int]] = {}
+    costs: dict[str, tuple[int, int]] = {}
     for row in requests:
         name = row["parameters"]["response_format"]["json_schema"]["name"]
         tokens = sum(len(message["content"]) for message in row["messages"]) // 4
-        calls, before = found.get(name, (0, 0))
-        found[name] = calls + 1, before + tokens
-    return found
+        calls, before = costs.get(name, (0, 0))
+        costs[name] = calls + 1, before + tokens
+    return costs
 
 
-# What it knows ------------------------------------------------------------------------------------
+# Labels -------------------------------------------------------------------------------------------
 
 
-def knows_debates(found: Mapping[str, Collection]) -> dict[str, Known]:
-    """Return what the labels of debates say of each question.
+def knows_debates(by_name: Mapping[str, Collection]) -> dict[str, KnownQuestion]:
+    """Return the labels of debates, by question.
 
-    In place of a capable model's searches there are other people's questions on the same page.
+    The searches that a model would write are other people's questions on the same page.
     """
     from pages import own_words
 
     rewordings: dict[str, list[str]] = {}
     for page, _, _, text in own_words():
         rewordings.setdefault(page, []).append(text)
-    known: dict[str, Known] = {}
-    for collection in found.values():
+    knowledge: dict[str, KnownQuestion] = {}
+    for collection in by_name.values():
         by_words = {_opening(d.text): d.id for d in collection.documents}
-        for asked in collection.asked:
-            page = re.sub(r" [+-]$", "", asked.question.id)
+        for item in collection.questions:
+            page = re.sub(r" [+-]$", "", item.question.id)
 
             def side(
-                text: str, collection: Any = collection, asked: Any = asked, ids: Any = by_words
+                text: str, collection: Any = collection, item: Any = item, ids: Any = by_words
             ) -> Side:
                 doc_id = ids.get(_opening(text))
-                found = None if doc_id is None else collection.side(asked, doc_id)
-                return "neither" if found is None else "yes" if found > 0 else "no"
+                stance = None if doc_id is None else collection.side(item, doc_id)
+                return "neither" if stance is None else "yes" if stance > 0 else "no"
 
-            title, sign = collection.titles[page], asked.pages[page]
+            title, sign = collection.titles[page], item.pages[page]
             claims = (title, f"It is wrong to say: {title}")
             yes, no = claims if sign > 0 else claims[::-1]
             others = (title, *rewordings.get(page, ()))
-            searches = tuple(one for one in others if one != asked.question.text)[:3]
-            known[asked.question.text] = Known(yes, no, searches, side)
-    return known
+            searches = tuple(text for text in others if text != item.question.text)[:3]
+            knowledge[item.question.text] = KnownQuestion(yes, no, searches, side)
+    return knowledge
 
 
-def knows_folders(folders: Iterable[Folder]) -> dict[str, Known]:
-    """Return what the labels of folders say of each question."""
-    known: dict[str, Known] = {}
+def knows_folders(folders: Iterable[Folder]) -> dict[str, KnownQuestion]:
+    """Return the labels of folders, by question."""
+    knowledge: dict[str, KnownQuestion] = {}
     for folder in folders:
-        blocks = [one for file in folder.files for one in file.paragraphs]
+        blocks = [block for file in folder.files for block in file.paragraphs]
         for question in folder.questions:
 
             def side(text: str, blocks: Any = blocks, question: Any = question) -> Side:
@@ -266,10 +272,13 @@ def knows_folders(folders: Iterable[Folder]) -> dict[str, Known]:
             claim = folder.propositions[question.proposition]
             claims = (claim, f"It is wrong to say: {claim}")
             yes, no = claims if question.polarity == "+" else claims[::-1]
-            others = [one.text for one in folder.questions
-                      if one.proposition == question.proposition and one != question]  # fmt: skip
-            known[question.text] = Known(yes, no, (claim, *others)[:3], side, argued)
-    return known
+            others = [
+                other.text
+                for other in folder.questions
+                if other.proposition == question.proposition and other != question
+            ]
+            knowledge[question.text] = KnownQuestion(yes, no, (claim, *others)[:3], side, argued)
+    return knowledge
 
 
 def _opening(text: str) -> str:
@@ -277,16 +286,16 @@ def _opening(text: str) -> str:
 
 
 def _inside(text: str, blocks: Sequence[Block]) -> list[Block]:
-    """Return the paragraphs that a passage holds, or the one that it is a part of."""
+    """Return the paragraphs that a passage contains, or the one that it is a part of."""
     passage = words_of(text)
-    whole = [one for one in blocks if words_of(one.text)[:60] in passage]
+    whole = [block for block in blocks if words_of(block.text)[:60] in passage]
     part = None if whole else paragraph_of(text, blocks)
     return whole or ([part] if part else [])
 
 
 def _side_of(text: str, blocks: Sequence[Block], question: Any) -> Side:
-    """Return the side of a passage, which may hold several paragraphs or a part of one."""
-    stances = {one.stance(question) for one in _inside(text, blocks)}
+    """Return the side of a passage, which may contain several paragraphs or a part of one."""
+    stances = {block.stance(question) for block in _inside(text, blocks)}
     if "mixed" in stances or {"yes", "no"} <= stances:
         return "both"
     return "yes" if "yes" in stances else "no" if "no" in stances else "neither"
@@ -303,8 +312,8 @@ def main() -> None:
     parser.add_argument("--first", type=float, default=0.0)
     parser.add_argument("--wrap", choices=WRAPS, default="plain")
     options = parser.parse_args()
-    known = debates_known() if options.data == "debates" else folders_known(options.part)
-    oracle = Oracle(known, options.errors, options.first, options.wrap)
+    knowledge = debates_known() if options.data == "debates" else folders_known(options.part)
+    oracle = Oracle(knowledge, options.errors, options.first, options.wrap)
     with serve(oracle, options.port) as server:
         print(f"--llm {server.spec}", flush=True)
         while True:

@@ -1,9 +1,9 @@
-"""Real debates with every label hidden: documents of an id and a text, questions, and who is right.
+"""Real debates as unlabelled documents (id and text), with questions and separate labels.
 
-Three sets under `$PNYX_DATA`: Debatewise, ProCon and idebate. A page's title is the question; its
-arguments, with those of other pages of the same question, are what should be found. Questions are
-those of topics on which the packaged models were not trained (`parts_of` of
-`lab/berds/debates.py`); development and test questions have no topic in common.
+There are three sets under `$PNYX_DATA`: Debatewise, ProCon and idebate. The title of a page is the
+question; the relevant documents are its arguments and those of other pages on the same question.
+Only topics on which the packaged models were not trained are used (`parts_of` of
+`lab/berds/debate_sets.py`). Development and test questions have no topic in common.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
-from debates import NEAR, Debates, packed_lines, parts_of, table, tidy
+from debate_sets import NEAR, Debates, packed_lines, parts_of, table, tidy
 
 from pnyx.core.records import Document, Question
 from pnyx.judging.students.surface_quality import QualityModel
@@ -57,20 +57,20 @@ _SAME: Sequence[Mapping[str, int]] = (
     {_PALESTINE[0]: 1, _PALESTINE[1]: 1},
     {_MIGRANTS[0]: 1, _MIGRANTS[1]: 1},
 )
-"""Pages of one question whose titles differ, read by us: those of one sign make the same claim.
+"""Pages on the same question with different titles, checked by hand; equal signs: the same claim.
 
-All titles were read that are near another (cosine .6) or whose arguments are found for it.
+We read all titles that are close to another (cosine 0.6) or whose arguments are retrieved for it.
 """
 
 _ONE_QUESTION = 0.89
-"""Cosine of titles from which two pages are of one question, and of one claim (all were read)."""
+"""From this cosine of titles on, two pages make the same claim (all such pairs were read)."""
 
 _LEAST_WORDS = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a portal says of an argument: its page, its side there (1 or -1), the point it makes."""
+    """The labels of an argument in its portal: its page, its side there (1 or -1), its point."""
 
     page: str
     side: int
@@ -78,8 +78,8 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, and the pages that are about it: 1 of the same claim, -1 of its opposite."""
+class DebateQuestion:
+    """A question, and the pages about it: 1 for the same claim, -1 for its opposite."""
 
     question: Question
     part: str
@@ -88,30 +88,30 @@ class Asked:
 
 @dataclass(slots=True)
 class Collection:
-    """One set: documents without any label, questions, labels of documents and titles of pages."""
+    """One set: unlabelled documents, questions, labels of documents, and titles of pages."""
 
     name: str
     documents: list[Document] = field(default_factory=list)
     labels: dict[str, Label] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    questions: list[DebateQuestion] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
 
-    def side(self, asked: Asked, doc_id: str) -> int | None:
-        """Return the side of a document on a question, 1 or -1; None where it is about another."""
+    def side(self, item: DebateQuestion, doc_id: str) -> int | None:
+        """Return the side of a document on a question, 1 or -1; None if it is about another one."""
         label = self.labels[doc_id]
-        claim = asked.pages.get(label.page)
+        claim = item.pages.get(label.page)
         return None if claim is None else claim * label.side
 
-    def sides(self, asked: Asked) -> set[int]:
-        """Return the sides on which the corpus holds an argument for a question."""
+    def sides(self, item: DebateQuestion) -> set[int]:
+        """Return the sides of a question for which the corpus contains an argument."""
         return {
-            asked.pages[label.page] * label.side
+            item.pages[label.page] * label.side
             for label in self.labels.values()
-            if label.page in asked.pages
+            if label.page in item.pages
         }
 
     def add(self, page: str, side: int, point: str, text: str) -> None:
-        """Add an argument, unless it is too short to be one."""
+        """Add an argument, unless it is too short."""
         if len(text.split()) >= _LEAST_WORDS:
             doc_id = f"{self.name}-{len(self.documents)}"
             self.documents.append(Document(doc_id, text))
@@ -120,35 +120,35 @@ class Collection:
 
 def collections(data: Path) -> dict[str, Collection]:
     """Return the sets by name, with their development and test questions."""
-    found = {name: Collection(name) for name in SETS}
-    titles = {**_portal(data, found["debatewise"]), **_portal(data, found["procon"])}
-    titles |= _idebate(data, found["idebate"])
+    by_name = {name: Collection(name) for name in SETS}
+    titles = {**_portal(data, by_name["debatewise"]), **_portal(data, by_name["procon"])}
+    titles |= _idebate(data, by_name["idebate"])
     debates, encoder = Debates(data), load_encoder()
     parts, vectors = _parts(data, debates, encoder)
-    for name, collection in found.items():
+    for name, collection in by_name.items():
         collection.titles = {k: title for k, title in titles.items() if k.startswith(name)}
         keys = [key for key in collection.titles if key in parts]
-        own = np.stack([vectors[key] for key in keys])
-        near = own @ own.T
-        held = {label.page for label in collection.labels.values()}
+        title_vectors = np.stack([vectors[key] for key in keys])
+        near = title_vectors @ title_vectors.T
+        argued = {label.page for label in collection.labels.values()}
         done: set[str] = set()
         for row, key in enumerate(keys):
-            if key in done or parts[key] not in ("development", "test") or key not in held:
+            if key in done or parts[key] not in ("development", "test") or key not in argued:
                 continue
             pages = {keys[i]: 1 for i in np.flatnonzero(near[row] >= _ONE_QUESTION)} | {key: 1}
             for signs in _SAME:
                 pages |= {k: claim * signs[key] for k, claim in signs.items() if key in signs}
             done |= set(pages)
             question = Question(key, titles[key])
-            collection.asked.append(Asked(question, parts[key], pages))
-    return found
+            collection.questions.append(DebateQuestion(question, parts[key], pages))
+    return by_name
 
 
 OWN_WORDS = Path(__file__).with_name("own_words.txt")
 
 
 def own_words() -> Iterator[tuple[str, str, int, str]]:
-    """Yield page, its title, 1 (asks for the same) or -1 (for the opposite), and the question."""
+    """Yield page, title, 1 (asks for the same claim) or -1 (for the opposite), and question."""
     page = title = ""
     for line in OWN_WORDS.read_text("utf-8").splitlines():
         mark, _, text = line.partition(" ")
@@ -158,19 +158,19 @@ def own_words() -> Iterator[tuple[str, str, int, str]]:
             yield page, title, 1 if mark == "+" else -1, text
 
 
-def reworded(found: Mapping[str, Collection]) -> None:
-    """Ask each collection the questions in people's own words, in place of the pages' titles."""
-    known = {one.question.id: one for c in found.values() for one in c.asked}
-    asked: dict[str, list[Asked]] = {name: [] for name in found}
+def reworded(by_name: Mapping[str, Collection]) -> None:
+    """Replace the questions of each collection (titles of pages) by people's own words."""
+    by_id = {item.question.id: item for c in by_name.values() for item in c.questions}
+    questions: dict[str, list[DebateQuestion]] = {name: [] for name in by_name}
     for page, title, sign, text in own_words():
-        one = known[page]
-        if one.question.text != title:
-            raise ValueError(f"{page}: title {one.question.text!r}, {title!r} in {OWN_WORDS.name}")
+        item = by_id[page]
+        if item.question.text != title:
+            raise ValueError(f"{page}: title {item.question.text!r}, {title!r} in {OWN_WORDS.name}")
         question = Question(f"{page} {'+' if sign > 0 else '-'}", text)
-        pages = {key: sign * claim for key, claim in one.pages.items()}
-        asked[page.split(" ", 1)[0]].append(Asked(question, one.part, pages))
-    for name, collection in found.items():
-        collection.asked = asked[name]
+        pages = {key: sign * claim for key, claim in item.pages.items()}
+        questions[page.split(" ", 1)[0]].append(DebateQuestion(question, item.part, pages))
+    for name, collection in by_name.items():
+        collection.questions = questions[name]
 
 
 def _portal(data: Path, into: Collection) -> dict[str, str]:
@@ -184,7 +184,7 @@ def _portal(data: Path, into: Collection) -> dict[str, str]:
 
 
 def _idebate(data: Path, into: Collection) -> dict[str, str]:
-    """Points alone: a counter answers a point, and says little without it."""
+    """Add only points: a counter answers a point, and says little without it."""
     folder = data / "arguana_counterargs"
     for row in packed_lines(folder / "arguments.jsonl.gz"):
         if row["type"] == "point":
@@ -196,15 +196,15 @@ def _idebate(data: Path, into: Collection) -> dict[str, str]:
 
 
 def _parts(data: Path, debates: Debates, encoder: Any) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return of each page train, development or test, and the vector of its claim.
+    """Return the part of each page (train, development or test) and the vector of its claim.
 
-    Pages that no model was trained on because they are near held-out ones are asked about, too:
-    with the development pages where they are near these alone, else with the test pages.
+    Pages that were left out of training because they are close to held-out pages are used, too:
+    for development if they are close only to development pages, else for the test.
     """
     keys = list(debates.topics)
     rows = list(table(data / "berds" / "pers_det.test.tsv"))
     vectors = np.asarray(encoder.encode([t.claim for t in debates.topics.values()]))
-    apart = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
+    berds_vectors = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
     parts = parts_of(debates)
     of = {part: [i for i, key in enumerate(keys) if parts[key] == part]
           for part in ("development", "test")}  # fmt: skip
@@ -212,14 +212,14 @@ def _parts(data: Path, debates: Debates, encoder: Any) -> tuple[dict[str, str], 
         if parts[key] == "dropped":
             chosen = (vectors[of["development"]] @ vectors[i]).max() >= NEAR
             tests = (vectors[of["test"]] @ vectors[i]).max() >= NEAR
-            tests = tests or (apart @ vectors[i]).max() >= NEAR
+            tests = tests or (berds_vectors @ vectors[i]).max() >= NEAR
             if chosen != tests:
                 parts[key] = "development" if chosen else "test"
     return parts, dict(zip(keys, vectors, strict=True))
 
 
 def indexed(collection: Collection, work: Path, embedder: Embedder) -> Index:
-    """Return the index of a set, with vectors and quality; made in `work` if it is not there."""
+    """Return the index of a set, with vectors and quality; build it in `work` if it is missing."""
     folder = work / collection.name
     if not folder.exists():
         build_index(collection.documents, folder)
@@ -228,17 +228,17 @@ def indexed(collection: Collection, work: Path, embedder: Embedder) -> Index:
     return Index.open(folder)
 
 
-def without(collection: Collection, asked: Asked, index: Index, work: Path) -> Index:
-    """Return the index of a set without what is about a question, made anew in `work`."""
-    kept = [d for d in collection.documents if collection.side(asked, d.id) is None]
-    return kept_alone(kept, index, work / "without")
+def without(collection: Collection, item: DebateQuestion, index: Index, work: Path) -> Index:
+    """Return a new index of a set without the documents about a question."""
+    documents = [d for d in collection.documents if collection.side(item, d.id) is None]
+    return subset_index(documents, index, work / "without")
 
 
-def kept_alone(kept: Sequence[Document], index: Index, folder: Path) -> Index:
-    """Return an index of some documents of an index, with their vectors, made anew."""
-    build_index(kept, folder, replace=folder.exists())
-    rows = index.vectors([d.id for d in kept]).astype(np.float16)
-    known = read_feature(index.path, index.manifest, VECTORS)
-    meta = {} if known is None else dict(known.meta)
+def subset_index(documents: Sequence[Document], index: Index, folder: Path) -> Index:
+    """Return a new index of some documents of an index, with their vectors."""
+    build_index(documents, folder, replace=folder.exists())
+    rows = index.vectors([d.id for d in documents]).astype(np.float16)
+    feature = read_feature(index.path, index.manifest, VECTORS)
+    meta = {} if feature is None else dict(feature.meta)
     put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(rows), meta=meta)
     return Index.open(folder)

@@ -17,25 +17,25 @@ DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 HERE = Path(__file__).parent
 
 _SPLIT = 108
-"""Debates that are split in halves; those after them were added for development."""
+"""Number of debates that are split into halves; later ones were added for development."""
 
 
 @dataclass(slots=True)
 class Debate:
-    """A title with what was written for it; `also` are other titles: `+`, `-` or `?`."""
+    """A title with the questions written for it; `also` maps other titles to `+`, `-` or `?`."""
 
     title: str
-    asked: list[tuple[int, str]] = field(default_factory=list)
+    questions: list[tuple[int, str]] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     also: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Asked:
-    """A question to be matched: its debate, what is right (title -> 1, -1), what is not counted.
+class TopicQuestion:
+    """A question to match: its debate, the right titles (1 or -1), and titles that do not count.
 
-    `kind` is `paraphrase`, `title` (another portal's wording) or `other` (only its own title is
-    looked at, which is wrong).
+    `kind` is `paraphrase`, `title` (another portal's wording) or `other` (a look-alike: only the
+    match with its own title is checked, which would be wrong).
     """
 
     debate: int
@@ -46,56 +46,60 @@ class Asked:
 
 
 def read_debates() -> list[Debate]:
-    found: list[Debate] = []
+    debates: list[Debate] = []
     for line in (HERE / "paraphrases.txt").read_text("utf-8").splitlines():
         mark, text = line.split(" ", 1)
         if mark == "=":
-            found.append(Debate(text))
+            debates.append(Debate(text))
         elif mark in "+-":
-            found[-1].asked.append((1 if mark == "+" else -1, text))
+            debates[-1].questions.append((1 if mark == "+" else -1, text))
         elif mark == "!":
-            found[-1].others.append(text)
+            debates[-1].others.append(text)
         else:
-            found[-1].also[text] = mark[1]
-    return found
+            debates[-1].also[text] = mark[1]
+    return debates
 
 
 def read_titles() -> list[str]:
-    found: dict[str, None] = {}
+    titles: dict[str, None] = {}
     for name in ("debatewise", "procon"):
         pages = json.loads((DATA / f"perspectrum/{name}_raw.json").read_text("utf-8"))
-        found |= dict.fromkeys(" ".join(page["claim_title"].split()) for page in pages)
+        titles |= dict.fromkeys(" ".join(page["claim_title"].split()) for page in pages)
     with gzip.open(DATA / "arguana_counterargs/debates.jsonl.gz", "rt", encoding="utf-8") as lines:
-        found |= dict.fromkeys(" ".join(json.loads(line)["title"].split()) for line in lines)
+        titles |= dict.fromkeys(" ".join(json.loads(line)["title"].split()) for line in lines)
     example = (
         Path(pnyx.__file__).parent.joinpath("formats/example/questions.jsonl").read_text("utf-8")
     )
-    return list(found | dict.fromkeys(json.loads(line)["text"] for line in example.splitlines()))
+    return list(titles | dict.fromkeys(json.loads(line)["text"] for line in example.splitlines()))
 
 
 def halves(debates: Sequence[Debate]) -> list[bool]:
-    """Say of each debate whether it is for development; those on one matter stay together."""
-    place = {debate.title: i for i, debate in enumerate(debates)}
-    first = [min([i, *(place[t] for t in d.also if t in place)]) for i, d in enumerate(debates)]
+    """Return whether each debate is for development; debates on the same topic stay together."""
+    positions = {debate.title: i for i, debate in enumerate(debates)}
+    first = [
+        min([i, *(positions[t] for t in d.also if t in positions)]) for i, d in enumerate(debates)
+    ]
     groups = sorted({i for i in first if i < _SPLIT})
     random.Random(17).shuffle(groups)
     development = {*groups[: len(groups) // 2], *range(_SPLIT, len(debates))}
     return [i in development for i in first]
 
 
-def questions(debates: Sequence[Debate]) -> Iterator[Asked]:
+def questions(debates: Sequence[Debate]) -> Iterator[TopicQuestion]:
     for i, debate in enumerate(debates):
         ways = {t: 1 if mark == "+" else -1 for t, mark in debate.also.items() if mark != "?"}
         ways[debate.title] = 1
         beside = {t for t, mark in debate.also.items() if mark == "?"}
-        for way, text in debate.asked:
-            yield Asked(i, text, "paraphrase", {t: w * way for t, w in ways.items()}, beside)
+        for way, text in debate.questions:
+            yield TopicQuestion(
+                i, text, "paraphrase", {t: w * way for t, w in ways.items()}, beside
+            )
         for text, way in ways.items():
             right = {t: w * way for t, w in ways.items() if t != text}
             if right:
-                yield Asked(i, text, "title", right, beside | {text})
+                yield TopicQuestion(i, text, "title", right, beside | {text})
         for text in debate.others:
-            yield Asked(i, text, "other", {}, set())
+            yield TopicQuestion(i, text, "other", {}, set())
 
 
 def labelled_arguments() -> Iterator[Argument]:
@@ -104,9 +108,9 @@ def labelled_arguments() -> Iterator[Argument]:
     for number, page in enumerate(pages):
         topic = " ".join(page["claim_title"].split())
         for column, stance in (("perspectives_for", "pro"), ("perspectives_against", "con")):
-            for place, row in enumerate(page[column]):
+            for position, row in enumerate(page[column]):
                 text = " ".join(" ".join(row["argument"]["description"]).split())
                 if text:
-                    name = f"{number}-{stance}-{place}"
+                    name = f"{number}-{stance}-{position}"
                     premise = (Premise(text),)
                     yield Argument(name, row["perspective_title"], premise, stance, topic)

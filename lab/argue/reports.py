@@ -1,15 +1,15 @@
-"""Reports without a language model on real debates, every label hidden: how much do they cover?
+"""Reports on real debates without labels or a language model: how many points do they cover?
 
     PNYX_DATA=DATA python lab/argue/reports.py --work FOLDER [--part development]
-    ... --try quality=1 --try novelty=0.5   # further rows, for choosing on development pages
+    ... --try quality=1 --try novelty=0.5   # more rows, for choices on development pages
     ... --write docs/lab/writing-reports.md
 
-The questions, pages and indexes are those of `debates.py`, whose FOLDER it can share. A report has
-at most `--limit` characters. Figures, each a mean over questions: share of the cited passages that
-are about the question; different points of the page that it cites a passage of; of these the ones
-that a quoted sentence states (its cosine to the point's title is at least 0.5); characters; support
-of sentences by the packaged judge. Baselines, of the same first documents of the default search:
-the first sentence of each in turn, or the first three of each, until the limit is reached.
+Questions, pages and indexes are those of `debates.py`, which can use the same FOLDER. A report has
+at most `--limit` characters. Figures are means over questions: the share of cited passages that are
+about the question; the number of distinct points of the page that are cited; how many of these a
+quoted sentence states (cosine to the title of the point at least 0.5); characters; the share of
+sentences that the packaged judge finds supported. The baselines use the same first documents of the
+default search: the first sentence, or the first three, of each until the limit is reached.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import Asked, Collection, collections, indexed
+from pages import Collection, DebateQuestion, collections, indexed
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -53,7 +53,7 @@ NAMES = ("on the question", "points", "points stated", "passages", "characters",
 
 @dataclass(frozen=True)
 class Variant:
-    """A row: what is chosen otherwise, or a baseline that quotes so many sentences a document."""
+    """A row: changed settings, or a baseline that quotes `lead` sentences of each document."""
 
     name: str
     plan: Mapping[str, Any] = field(default_factory=dict)
@@ -62,10 +62,10 @@ class Variant:
 
 
 def lead(searcher: Searcher, question: Question, limits: Limits, count: int) -> list[Sentence]:
-    """Return the first sentences of the first documents of a search, until the limit is reached."""
-    (found,) = searcher.search([question], 30)
+    """Return the first sentences of the first documents of a search, up to the limit."""
+    (ranking,) = searcher.search([question], 30)
     written: list[Sentence] = []
-    for document in searcher.engine.fetch([hit.doc_id for hit in found.hits]):
+    for document in searcher.engine.fetch([hit.doc_id for hit in ranking.hits]):
         for text in split_sentences(document.text)[:count]:
             if not limits.fits([*(s.text for s in written), text]):
                 return written
@@ -78,7 +78,7 @@ def written(
 ) -> Sequence[Sentence]:
     if variant.lead:
         return lead(searcher, question, limits, variant.lead)
-    made = report(
+    result = report(
         searcher,
         ReportRequest(question.id, question.text),
         limits,
@@ -86,15 +86,15 @@ def written(
         writer=ExtractiveReporter(**variant.writer),
         plan=replace(WritingPlan(), **variant.plan),
     )
-    return made.response.sentences[: len(made.response.sentences) - made.negative]
+    return result.response.sentences[: len(result.response.sentences) - result.negative]
 
 
 def figures(
-    collection: Collection, asked: Asked, searcher: Searcher, sentences: Sequence[Sentence]
+    collection: Collection, item: DebateQuestion, searcher: Searcher, sentences: Sequence[Sentence]
 ) -> list[float]:
-    """Return what a report is worth; NaN for a share of nothing."""
+    """Return the figures of a report; NaN for a share of nothing."""
     cited = {c.doc_id for s in sentences for c in s.citations}
-    mine = {doc_id for doc_id in cited if collection.side(asked, doc_id) is not None}
+    mine = {doc_id for doc_id in cited if collection.side(item, doc_id) is not None}
     points = {(label.page, label.point) for d in mine if (label := collection.labels[d])}
     stated = set()
     if points:
@@ -102,8 +102,8 @@ def figures(
         vectors = encoder.encode([s.text for s in sentences])
         for key in points:
             rows = [
-                place
-                for place, s in enumerate(sentences)
+                position
+                for position, s in enumerate(sentences)
                 if any((collection.labels[c.doc_id].page, collection.labels[c.doc_id].point) == key
                        for c in s.citations)
             ]  # fmt: skip
@@ -115,18 +115,18 @@ def figures(
         len(stated),
         len(cited),
         count_length([s.text for s in sentences], "chars"),
-        supported(searcher, asked, sentences),
+        supported(searcher, item, sentences),
     ]
 
 
-def supported(searcher: Searcher, asked: Asked, sentences: Sequence[Sentence]) -> float:
-    """Return the share of sentences that the packaged judge finds supported, quoted or not."""
+def supported(searcher: Searcher, item: DebateQuestion, sentences: Sequence[Sentence]) -> float:
+    """Return the share of sentences that the packaged judge finds supported."""
     texts = {d.id: judged_text(d) for d in searcher.engine.fetch(
         list({c.doc_id for s in sentences for c in s.citations}))}  # fmt: skip
     questions = [
-        Support(str(place), texts[s.citations[0].doc_id], s.text, question=asked.question.text,
+        Support(str(position), texts[s.citations[0].doc_id], s.text, question=item.question.text,
                 cites=True)
-        for place, s in enumerate(sentences)
+        for position, s in enumerate(sentences)
     ]  # fmt: skip
     answers = ask(PackagedJudge(CITATION), questions) if questions else []
     scored = [a for a in answers if isinstance(a, Judged)]
@@ -136,39 +136,39 @@ def supported(searcher: Searcher, asked: Asked, sentences: Sequence[Sentence]) -
 def rows(
     variants: Sequence[Variant], part: str, work: Path, limit: int
 ) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    found = collections(DATA)
+    by_name = collections(DATA)
     embedder = embedder_from()
-    held = {
-        name: Searcher(indexed(one, work, embedder), embedder=embedder)
-        for name, one in found.items()
-        if any(asked.part == part for asked in one.asked)
+    searchers = {
+        name: Searcher(indexed(collection, work, embedder), embedder=embedder)
+        for name, collection in by_name.items()
+        if any(item.part == part for item in collection.questions)
     }
     limits = Limits((("chars", limit),))
     for variant in variants:
         table = []
-        for name, searcher in held.items():
-            for asked in found[name].asked:
-                if asked.part == part:
+        for name, searcher in searchers.items():
+            for item in by_name[name].questions:
+                if item.part == part:
                     begun = time.perf_counter()
-                    sentences = written(searcher, asked.question, limits, variant)
+                    sentences = written(searcher, item.question, limits, variant)
                     spent = time.perf_counter() - begun
-                    table.append([*figures(found[name], asked, searcher, sentences), spent])
+                    table.append([*figures(by_name[name], item, searcher, sentences), spent])
         yield variant.name, np.array(table)
 
 
 def interval(values: np.ndarray[Any, Any]) -> str:
-    """Return a mean over the questions where it is known, with a bootstrap interval."""
-    known = values[~np.isnan(values)]
+    """Return the mean over the questions with a value, with a bootstrap interval."""
+    defined = values[~np.isnan(values)]
     rng = np.random.default_rng(0)
-    means = known[rng.integers(0, len(known), (DRAWS, len(known)))].mean(axis=1)
+    means = defined[rng.integers(0, len(defined), (DRAWS, len(defined)))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
-    digits = 0 if known.mean() >= 100 else 2
-    return f"{known.mean():.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    digits = 0 if defined.mean() >= 100 else 2
+    return f"{defined.mean():.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def tried(choices: Sequence[str]) -> Iterator[Variant]:
     """Yield a variant for each `NAME=VALUE[,NAME=VALUE]` of plan or writer."""
-    of_plan = {one.name for one in fields(WritingPlan)}
+    of_plan = {plan_field.name for plan_field in fields(WritingPlan)}
     for choice in choices:
         values = {k: float(v) for k, _, v in (c.partition("=") for c in choice.split(","))}
         plan = {k: int(v) if k in ("documents", "retrieve") else v
@@ -190,11 +190,11 @@ def main() -> None:
         Variant("first sentence of each", lead=1),
         Variant("first three sentences of each", lead=3),
     ]
-    made = list(rows(variants, chosen.part, chosen.work, chosen.limit))
-    page.line(f"{len(made[0][1])} {chosen.part} questions, at most {chosen.limit} characters. "
+    tables = list(rows(variants, chosen.part, chosen.work, chosen.limit))
+    page.line(f"{len(tables[0][1])} {chosen.part} questions, at most {chosen.limit} characters. "
               "Value [95 % interval over questions].\n")  # fmt: skip
     page.head(f"{chosen.part} pages", *NAMES)
-    for name, table in made:
+    for name, table in tables:
         page.line(f"| {name} | {' | '.join(map(interval, table.T))} |")
     page.write(chosen.write)
 

@@ -1,13 +1,14 @@
-"""Of the passages on a question, on which side does the detector's network put them?
+"""How often does the network of the detector put a passage on the right side of a question?
 
     PNYX_DATA=DATA python lab/argue/right_sides.py [--folder FOLDER] --keep FILE
 
-On development debates that are asked in own words, too (pages.py), at most eight passages each:
-by the claims that rules make of a title or a question (`claim_rules`), and by the statements that
-Pnyx uses. `packaged` is the network with the similarity, as it is packaged; the others are the
-network alone. FILE keeps what was asked, so that an interrupted run goes on; one FILE for each
-network. FOLDER holds another network, as lab/training/train_perspectives.py writes it.
---against FILE compares with another's, which has to be asked before. Intervals draw debates anew.
+Uses development debates that have questions in people's own words (pages.py), with at most eight
+passages each. The network reads the claims that rules make from a title or question
+(`claim_rules`), and the statements that Pnyx uses. `packaged` rows add the similarity, as in the
+package; the others are the network alone. FILE stores the answers, so an interrupted run can be
+resumed; use one FILE per network. FOLDER contains another network, as written by
+lab/training/train_perspectives.py. --against FILE compares with the answers of an earlier run.
+Intervals resample debates.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pages import Asked, Collection, collections, reworded
+from pages import Collection, DebateQuestion, collections, reworded
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
@@ -47,92 +48,94 @@ Row = dict[str, Any]
 Values = npt.NDArray[np.float64]
 
 
-def questions() -> Iterator[tuple[str, Collection, str, list[Asked]]]:
-    """Yield debate, its set, a passage's id, and the title and the questions asked about it."""
-    found = collections(DATA)
-    asked = {one.question.id: [one] for c in found.values() for one in c.asked}
-    reworded(found)
-    for collection in found.values():
-        for one in collection.asked:
-            asked[_OWN.sub("", one.question.id)].append(one)
-    for key, own in asked.items():
-        if own[0].part != "development" or len(own) == 1:
+def questions() -> Iterator[tuple[str, Collection, str, list[DebateQuestion]]]:
+    """Yield debate, set, passage id, and the questions asked about the passage (title first)."""
+    by_name = collections(DATA)
+    by_debate = {item.question.id: [item] for c in by_name.values() for item in c.questions}
+    reworded(by_name)
+    for collection in by_name.values():
+        for item in collection.questions:
+            by_debate[_OWN.sub("", item.question.id)].append(item)
+    for key, items in by_debate.items():
+        if items[0].part != "development" or len(items) == 1:
             continue
-        collection = found[key.split(" ", 1)[0]]
-        ids = [i for i in collection.labels if collection.side(own[0], i) is not None]
+        collection = by_name[key.split(" ", 1)[0]]
+        ids = [i for i in collection.labels if collection.side(items[0], i) is not None]
         random.Random(key).shuffle(ids)
-        yield from ((key, collection, i, own) for i in ids[:_MOST])
+        yield from ((key, collection, i, items) for i in ids[:_MOST])
 
 
-def both_ways(own: Sequence[Asked]) -> list[tuple[str, str, str]]:
-    """Return (kind, what pro says, what con says) of each question, by rules and as it is."""
-    found = []
-    for one in own:
-        text = one.question.text
-        kind = "own words" if _OWN.search(one.question.id) else "title"
-        found += [(f"{kind}, claims by rules", *claims(text)), (kind, *statements(text))]
-    return found
+def both_ways(items: Sequence[DebateQuestion]) -> list[tuple[str, str, str]]:
+    """Return (kind, pro's statement, con's statement) of questions: by rules, and as in Pnyx."""
+    pairs = []
+    for item in items:
+        text = item.question.text
+        kind = "own words" if _OWN.search(item.question.id) else "title"
+        pairs += [(f"{kind}, claims by rules", *claims(text)), (kind, *statements(text))]
+    return pairs
 
 
 def ask(folder: Path, keep: Path) -> list[Row]:
-    """Return the margins of pro over con, by passage; known ones are read."""
-    known: dict[str, Row] = {}
+    """Return the margins of pro over con, by passage; stored ones are not computed again."""
+    done: dict[str, Row] = {}
     if keep.exists():
-        known = {row["id"]: row for row in map(json.loads, keep.open(encoding="utf-8"))}
+        done = {row["id"]: row for row in map(json.loads, keep.open(encoding="utf-8"))}
     reader, encoder = open_reader(folder), load_encoder()
     with keep.open("a", encoding="utf-8") as stream:
-        for key, collection, doc_id, own in questions():
-            if doc_id in known:
+        for key, collection, doc_id, items in questions():
+            if doc_id in done:
                 continue
             text = next(d.text for d in collection.documents if d.id == doc_id)
-            pieces, pairs = pieces_of(text)[:_PIECES], both_ways(own)
+            pieces, pairs = pieces_of(text)[:_PIECES], both_ways(items)
             todo = [Support("", p, s) for p in pieces for _, *both in pairs for s in both]
             row: Row = {"id": doc_id, "debate": key, "kinds": [kind for kind, *_ in pairs]}
-            sides = {one.question.text: collection.side(one, doc_id) for one in own}
-            row["sides"] = [sides[one.question.text] for one in own for _ in both_ways([one])]
+            sides = {item.question.text: collection.side(item, doc_id) for item in items}
+            row["sides"] = [sides[item.question.text] for item in items for _ in both_ways([item])]
             for name, values in (
                 (READER, reader(todo)),
                 (CLOSENESS, closest_sentences(encoder, todo)),
             ):
-                apart = -np.diff(np.array(values, float).reshape(len(pieces), -1, 2))[..., 0]
-                row[name] = (apart.mean(0) * len(pieces) ** 0.5).round(4).tolist()
-            known[doc_id] = row
+                difference = -np.diff(np.array(values, float).reshape(len(pieces), -1, 2))[..., 0]
+                row[name] = (difference.mean(0) * len(pieces) ** 0.5).round(4).tolist()
+            done[doc_id] = row
             stream.write(json.dumps(row) + "\n")
             stream.flush()
-    return list(known.values())
+    return list(done.values())
 
 
 def margins(rows: Sequence[Row], parts: Mapping[str, Standard]) -> dict[str, Values]:
-    """Return by kind margins for the right side; `packaged` ones add the similarity."""
-    per = {name: one.weight / one.deviation for name, one in parts.items()}
-    found: dict[str, list[tuple[float, int, str]]] = {}
+    """Return margins for the right side, by kind; `packaged` kinds add the similarity."""
+    per = {name: standard.weight / standard.deviation for name, standard in parts.items()}
+    by_kind: dict[str, list[tuple[float, int, str]]] = {}
     for row in rows:
         for kind, side, z, c in zip(
             row["kinds"], row["sides"], row[READER], row[CLOSENESS], strict=True
         ):
-            found.setdefault(kind, []).append((z, side, row["debate"]))
+            by_kind.setdefault(kind, []).append((z, side, row["debate"]))
             both = z + c * per[CLOSENESS] / per[READER]
-            found.setdefault(f"{kind}, packaged", []).append((both, side, row["debate"]))
-    return {kind: np.array(own, object) for kind, own in found.items()}
+            by_kind.setdefault(f"{kind}, packaged", []).append((both, side, row["debate"]))
+    return {kind: np.array(triples, object) for kind, triples in by_kind.items()}
 
 
-def figures(own: Values) -> Values:
+def figures(values: Values) -> Values:
     """Return the share of right sides and AUROC."""
-    z, side = own[:, 0].astype(float), own[:, 1].astype(int)
+    z, side = values[:, 0].astype(float), values[:, 1].astype(int)
     order = np.argsort(np.argsort(z)) + 1.0
     ahead = side > 0
     wins = order[ahead].mean() - (ahead.sum() + 1) / 2
     return np.array([np.mean(z * side > 0), wins / (~ahead).sum()])
 
 
-def differences(one: Values, other: Values) -> Values:
-    """Return low and high of both differences, float [2, 2]."""
-    debates = sorted(set(one[:, 2]))
-    by = [np.flatnonzero(one[:, 2] == debate) for debate in debates]
+def differences(ours: Values, other: Values) -> Values:
+    """Return the interval ends of both differences, float [2, 2]."""
+    debates = sorted(set(ours[:, 2]))
+    by = [np.flatnonzero(ours[:, 2] == debate) for debate in debates]
     rng = np.random.default_rng(0)
     drawn = (np.concatenate([by[i] for i in rng.integers(0, len(by), len(by))])
              for _ in range(_DRAWS))  # fmt: skip
-    return np.quantile([figures(one[r]) - figures(other[r]) for r in drawn], [0.025, 0.975], axis=0)
+    return np.quantile(
+        [figures(ours[r]) - figures(other[r]) for r in drawn], [0.025, 0.975], axis=0
+    )
 
 
 def main() -> None:
@@ -145,20 +148,20 @@ def main() -> None:
     parts = {name: Standard(row["mean"], row["deviation"], row["weight"])
              for name, row in settings.items()}  # fmt: skip
     rows = ask(options.folder, options.keep)
-    found = margins(rows, parts)
+    by_kind = margins(rows, parts)
     base: dict[str, Values] = {}
     if options.against:
         lines = map(json.loads, options.against.open(encoding="utf-8"))
         other = {row["id"]: row for row in lines}
         base = margins([other[row["id"]] for row in rows], parts)
-    for kind, own in found.items():
-        right, auroc = figures(own)
-        print(f"{kind} ({len(own)}): right {right:.3f}, AUROC {auroc:.3f}", end="")
+    for kind, values in by_kind.items():
+        right, auroc = figures(values)
+        print(f"{kind} ({len(values)}): right {right:.3f}, AUROC {auroc:.3f}", end="")
         against = base.get(f"{kind.removesuffix(', packaged')}, packaged")
         if against is not None:
-            low, high = differences(own, against)
-            shown = (f"[{a:+.3f}, {b:+.3f}]" for a, b in zip(low, high, strict=True))
-            print("; less the other's packaged:", *shown, end="")
+            low, high = differences(values, against)
+            texts = (f"[{a:+.3f}, {b:+.3f}]" for a, b in zip(low, high, strict=True))
+            print("; less the other's packaged:", *texts, end="")
         print()
 
 

@@ -1,15 +1,15 @@
-"""How well topics are matched with questions in other words; fits what `pnyx.search.topics` weighs.
+"""Measure how well topics match questions in other words, and fit weights for `pnyx.search.topics`.
 
     PNYX_DATA=DATA python lab/argue/topics.py [--write] [--test]
 
-paraphrases.txt holds titles of debates (Debatewise, ProCon, idebate, the bundled example) with
-questions, motions and claims written for them by hand: `+` the same way round, `-` the other way
-round, `!` close in words but another matter; `~+`, `~-` other titles that ask the same, and `~?`
-ones that are narrower, wider or beside it, which count neither as right nor as wrong. Each line is
-asked against the titles of all debates. The first 108 debates are split in two halves: on one, and
-on the 40 debates that were added later, everything is chosen, by figures that are cross-fitted over
-its debates; the other half is measured with --test. --write fits on all debates for development and
-writes the weights. What was looked at when: docs/explain/model-cards/topics.md.
+paraphrases.txt contains titles of debates (Debatewise, ProCon, idebate, the bundled example) with
+questions, motions and claims written for them by hand: `+` asks for the same, `-` for the opposite,
+`!` is similar in words but about another topic. `~+` and `~-` are other titles that ask the same or
+the opposite; `~?` are narrower, wider or related titles, which count neither as right nor as wrong.
+Each line is matched against the titles of all debates. The first 108 debates are split into two
+halves. All choices use one half and the 40 debates that were added later, with figures that are
+cross-fitted over debates. --test measures the other half. --write fits on all development debates
+and writes the weights. docs/explain/model-cards/topics.md records who looked at which data.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from paraphrases import (
-    Asked,
     Debate,
+    TopicQuestion,
     halves,
     labelled_arguments,
     questions,
@@ -45,70 +45,73 @@ from pnyx.search.sides import label_on, match_labels
 PACKAGE = Path(matching.__file__).parent
 _FOLDS, _DRAWS = 9, 2000
 _ASKED = 0.3
-"""Least P(same matter) with which it is asked here which way round a topic is."""
+"""Minimum P(same topic) from which the direction (same or opposite) is determined here."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True)
 class Pair:
-    """A question with a title: features, and 1, -1 (which way round) or 0 (another matter)."""
+    """A question with a title: features, and 1 (same), -1 (opposite) or 0 (another topic)."""
 
-    asked: Asked
+    question: TopicQuestion
     title: str
     matter: Floats
     truth: int
     way: Floats | None = None
-    asked_title: str = ""
+    own_title: str = ""
 
 
 def pairs(
-    asked: Sequence[Asked], debates: Sequence[Debate], titles: Sequence[str], least: float = 0.35
+    questions: Sequence[TopicQuestion],
+    debates: Sequence[Debate],
+    titles: Sequence[str],
+    least: float = 0.35,
 ) -> list[Pair]:
-    """Return each question with the titles that are near it, and with the right ones."""
-    found = []
-    for one in asked:
-        rows = matching.matter_features(one.text, titles)
+    """Return each question paired with the titles that are close to it, and with the right ones."""
+    near_pairs = []
+    for question in questions:
+        rows = matching.matter_features(question.text, titles)
         near = np.maximum(rows[:, 0], rows[:, 1]) >= least
         for title, row, is_near in zip(titles, rows, near, strict=True):
-            truth = one.right.get(title, 0)
-            if one.kind == "other":
-                if title == debates[one.debate].title:
-                    found.append(Pair(one, title, row, 0))
-            elif title not in one.beside and (truth or is_near):
-                found.append(Pair(one, title, row, truth))
-    return found
+            truth = question.right.get(title, 0)
+            if question.kind == "other":
+                if title == debates[question.debate].title:
+                    near_pairs.append(Pair(question, title, row, 0))
+            elif title not in question.beside and (truth or is_near):
+                near_pairs.append(Pair(question, title, row, truth))
+    return near_pairs
 
 
 def add_ways(rows: Sequence[Pair]) -> None:
-    """Ask which way round, for the pairs of each question together."""
-    kept = read_kept()
+    """Add the features of the direction to pairs."""
+    cache = read_cache()
     for row in rows:
-        key = f"{row.asked.text}\t{row.title}"
-        if key not in kept:
-            kept[key] = matching.way_features(row.asked.text, [row.title])[0].tolist()
-        row.way = np.array(kept[key])
-    write_kept(kept)
+        key = f"{row.question.text}\t{row.title}"
+        if key not in cache:
+            cache[key] = matching.way_features(row.question.text, [row.title])[0].tolist()
+        row.way = np.array(cache[key])
+    write_cache(cache)
 
 
-def _kept_file() -> Path | None:
-    """The file that answers of the detector are kept in, for whoever runs this often."""
+def _cache_file() -> Path | None:
+    """The file that caches the detector's answers, for repeated runs."""
     name = os.environ.get("PNYX_TOPICS_KEPT")
     return Path(name) if name else None
 
 
-def read_kept() -> dict[str, list[float]]:
-    path = _kept_file()
+def read_cache() -> dict[str, list[float]]:
+    path = _cache_file()
     return json.loads(path.read_text("utf-8")) if path and path.exists() else {}
 
 
-def write_kept(kept: dict[str, list[float]]) -> None:
-    if path := _kept_file():
-        path.write_text(json.dumps(kept), encoding="utf-8")
+def write_cache(cache: dict[str, list[float]]) -> None:
+    if path := _cache_file():
+        path.write_text(json.dumps(cache), encoding="utf-8")
 
 
 def fit(x: Floats, y: Floats, free: Sequence[int] = (), penalty: float = 0.3) -> Floats:
-    """Return the weights of a logistic regression, y in {1, -1}; columns `free` are not shrunk."""
+    """Return the weights of a logistic regression, y in {1, -1}; columns `free` have no penalty."""
     shrink = np.full(x.shape[1], penalty)
     shrink[list(free)] = 1e-6
     w = np.zeros(x.shape[1])
@@ -120,8 +123,8 @@ def fit(x: Floats, y: Floats, free: Sequence[int] = (), penalty: float = 0.3) ->
 
 
 def logistic(z: Floats) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-z))
-    return found
+    p: Floats = 1 / (1 + np.exp(-z))
+    return p
 
 
 def fit_matter(rows: Sequence[Pair]) -> Floats:
@@ -130,14 +133,16 @@ def fit_matter(rows: Sequence[Pair]) -> Floats:
 
 
 def fit_way(rows: Sequence[Pair]) -> Floats:
-    own = [row for row in rows if row.truth and row.way is not None]
+    usable = [row for row in rows if row.truth and row.way is not None]
     return fit(
-        np.array([row.way for row in own]), np.array([float(row.truth) for row in own]), penalty=1.0
+        np.array([row.way for row in usable]),
+        np.array([float(row.truth) for row in usable]),
+        penalty=1.0,
     )
 
 
 def unread(rows: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs as they are where the detector is not asked."""
+    """Return the pairs with only the features that need no detector."""
     columns = [matching.WAY.index(name) for name in matching.WAY_UNREAD]
     return [replace(row, way=None if row.way is None else row.way[columns]) for row in rows]
 
@@ -151,13 +156,13 @@ def probabilities(rows: Sequence[Pair], matter: Floats, way: Floats) -> Floats:
 
 
 def cross_fitted(rows: Sequence[Pair]) -> Floats:
-    """Return the probabilities of each pair by weights fitted on other debates."""
-    names = sorted({row.asked.debate for row in rows})
+    """Return the probabilities of each pair, with weights fitted on other debates."""
+    names = sorted({row.question.debate for row in rows})
     out = np.zeros((len(rows), 2))
     for fold in range(_FOLDS):
-        held = set(names[fold::_FOLDS])
-        rest = [row for row in rows if row.asked.debate not in held]
-        mine = [i for i, row in enumerate(rows) if row.asked.debate in held]
+        left_out = set(names[fold::_FOLDS])
+        rest = [row for row in rows if row.question.debate not in left_out]
+        mine = [i for i, row in enumerate(rows) if row.question.debate in left_out]
         out[mine] = probabilities([rows[i] for i in mine], fit_matter(rest), fit_way(rest))
     return out
 
@@ -170,17 +175,17 @@ def tallies(
 ) -> list[dict[str, int]]:
     """Count by debate. `used` returns 1 or -1 (how a topic's labels count) or 0."""
     by: dict[int, dict[str, int]] = {}
-    for row, own in zip(rows, p, strict=True):
-        counts = by.setdefault(row.asked.debate, dict.fromkeys(_COUNTS, 0))
-        way = used(row, own)
-        kind = row.asked.kind
+    for row, chances in zip(rows, p, strict=True):
+        counts = by.setdefault(row.question.debate, dict.fromkeys(_COUNTS, 0))
+        way = used(row, chances)
+        kind = row.question.kind
         if way:
             counts["matched"] += kind != "other"
             counts["matter"] += kind != "other" and row.truth != 0
             counts["turned"] += row.truth == -way
             counts["others matched"] += kind == "other"
         counts["others"] += kind == "other"
-        if row.truth and kind == "paraphrase" and row.title == row.asked_title:
+        if row.truth and kind == "paraphrase" and row.title == row.own_title:
             counts["asked"] += 1
             counts["found"] += way == row.truth
         if row.truth and kind == "title":
@@ -209,12 +214,12 @@ def report(name: str, counts: Sequence[dict[str, int]]) -> None:
 
 
 def by_words(row: Pair, _: Floats) -> int:
-    return same_words(row.title, row.asked.text)
+    return same_words(row.title, row.question.text)
 
 
 def at_least(least: float, least_way: float) -> Callable[[Pair, Floats], int]:
     def used(row: Pair, p: Floats) -> int:
-        if exact := same_words(row.title, row.asked.text):
+        if exact := same_words(row.title, row.question.text):
             return exact
         if row.way is None or p.max() < least or p.max() < least_way * p.sum():
             return 0
@@ -224,19 +229,19 @@ def at_least(least: float, least_way: float) -> Callable[[Pair, Floats], int]:
 
 
 def in_use(debates: Sequence[Debate], part: Sequence[bool]) -> None:
-    """Say what labels tell of the 30 passages found for a question, by words and by meaning."""
-    own = [debate for debate, first in zip(debates, part, strict=True) if not first]
+    """Print how well labels decide the sides of the first 30 passages, by words and by meaning."""
+    half = [debate for debate, first in zip(debates, part, strict=True) if not first]
     with tempfile.TemporaryDirectory() as folder:
         index = build_index(labelled_arguments(), Path(folder) / "index")
         topics = {document.topic for document in index.documents()}
         counts: dict[str, list[list[float]]] = {"the very words": [], "meaning": []}
-        for debate in own:
+        for debate in half:
             if debate.title not in topics:
                 continue
             right = {t: 1 if m == "+" else -1 for t, m in debate.also.items() if m != "?"}
             right[debate.title] = 1
             rows: dict[str, list[list[float]]] = {name: [] for name in counts}
-            for way, text in debate.asked:
+            for way, text in debate.questions:
                 hits = [hit.doc_id for hit in index.search(text, k=30)]
                 documents = index.fetch(hits)
                 matches = match_labels(Question("q", text), documents, matching.TopicMatcher())
@@ -255,7 +260,7 @@ def in_use(debates: Sequence[Debate], part: Sequence[bool]) -> None:
 def _counted(
     documents: Sequence[Any], matches: Sequence[Any], right: dict[str, int], way: int, meaning: bool
 ) -> list[float]:
-    used = good = there = found = 0
+    used = good = there = matched = 0
     sides = set()
     for document, match in zip(documents, matches, strict=True):
         truth = right.get(document.topic, 0) * way
@@ -264,9 +269,9 @@ def _counted(
             continue
         used += 1
         good += match.relation == truth
-        found += truth != 0
+        matched += truth != 0
         sides.add(label_on(document, match))
-    return [good, used, found, there, len(sides) == 2, 1]
+    return [good, used, matched, there, len(sides) == 2, 1]
 
 
 def share(label: str, table: Floats, part: int, whole: int) -> None:
@@ -290,27 +295,27 @@ def main() -> None:
     parser.add_argument("--least", type=float, default=0.5)
     parser.add_argument("--least-way", type=float, default=0.93)
     parser.add_argument("--least-unread", type=float, default=0.95)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     debates, titles = read_debates(), read_titles()
     part = halves(debates)
-    mine = [q for q in questions(debates) if part[q.debate] != asked.test]
+    mine = [q for q in questions(debates) if part[q.debate] != options.test]
     rows = pairs(mine, debates, titles)
     for row in rows:
-        row.asked_title = debates[row.asked.debate].title
+        row.own_title = debates[row.question.debate].title
     print(f"{len(mine)} questions, {len(titles)} titles, {len(rows)} pairs")
-    if asked.test:
+    if options.test:
         test(rows)
         in_use(debates, part)
         return
-    develop(rows, asked)
+    develop(rows, options)
 
 
 def likely(rows: Sequence[Pair], matter: Floats) -> list[Pair]:
     p = logistic(np.array([row.matter for row in rows]) @ matter)
-    return [row for row, own in zip(rows, p, strict=True) if own >= _ASKED]
+    return [row for row, chance in zip(rows, p, strict=True) if chance >= _ASKED]
 
 
-def develop(rows: list[Pair], asked: Any) -> None:
+def develop(rows: list[Pair], options: Any) -> None:
     matter = fit_matter(rows)
     add_ways([row for row in rows if row.truth or row in likely(rows, matter)])
     p = cross_fitted(rows)
@@ -319,26 +324,28 @@ def develop(rows: list[Pair], asked: Any) -> None:
         report(f"from {least}, {way} for the way round", tallies(rows, p, at_least(least, way)))
     few = unread(rows)
     for way in (0.85, 0.9, 0.93, 0.95):
-        name = f"without the detector, from {asked.least}, {way}"
-        report(name, tallies(few, cross_fitted(few), at_least(asked.least, way)))
-    if asked.list:
-        for row, own in sorted(zip(rows, p, strict=True), key=lambda pair: -pair[1].max()):
-            way = at_least(asked.least, asked.least_way)(row, own)
-            if way != row.truth and (way or row.asked.kind != "other"):
-                print(f"{own[0]:.2f} {own[1]:.2f} {row.truth:2} {row.asked.text} | {row.title}")
-    if asked.write:
-        write(matter, fit_way(rows), fit_way(few), asked)
+        name = f"without the detector, from {options.least}, {way}"
+        report(name, tallies(few, cross_fitted(few), at_least(options.least, way)))
+    if options.list:
+        for row, chances in sorted(zip(rows, p, strict=True), key=lambda pair: -pair[1].max()):
+            way = at_least(options.least, options.least_way)(row, chances)
+            if way != row.truth and (way or row.question.kind != "other"):
+                p_same, p_opposite = chances
+                texts = f"{row.question.text} | {row.title}"
+                print(f"{p_same:.2f} {p_opposite:.2f} {row.truth:2} {texts}")
+    if options.write:
+        write(matter, fit_way(rows), fit_way(few), options)
 
 
-def write(matter: Floats, way: Floats, unread: Floats, asked: Any) -> None:
+def write(matter: Floats, way: Floats, unread: Floats, options: Any) -> None:
     row = {
         "about": "docs/explain/decisions/sides.md; written by lab/argue/topics.py",
         "matter": dict(zip(matching.MATTER, matter.round(4).tolist(), strict=True)),
         "way": dict(zip(matching.WAY, way.round(4).tolist(), strict=True)),
         "way_unread": dict(zip(matching.WAY_UNREAD, unread.round(4).tolist(), strict=True)),
-        "least": asked.least,
-        "least_way": asked.least_way,
-        "least_unread": asked.least_unread,
+        "least": options.least,
+        "least_way": options.least_way,
+        "least_unread": options.least_unread,
     }
     path = PACKAGE / "weights" / "topics.json"
     path.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
@@ -346,16 +353,16 @@ def write(matter: Floats, way: Floats, unread: Floats, asked: Any) -> None:
 
 
 def test(rows: list[Pair]) -> None:
-    kept = json.loads((PACKAGE / "weights" / "topics.json").read_text("utf-8"))
-    matter = np.array(list(kept["matter"].values()))
+    weights = json.loads((PACKAGE / "weights" / "topics.json").read_text("utf-8"))
+    matter = np.array(list(weights["matter"].values()))
     add_ways(likely(rows, matter))
-    p = probabilities(rows, matter, np.array(list(kept["way"].values())))
+    p = probabilities(rows, matter, np.array(list(weights["way"].values())))
     report("words", tallies(rows, p, by_words))
-    least = kept["least"], kept["least_way"]
+    least = weights["least"], weights["least_way"]
     report(f"meaning, from {least}", tallies(rows, p, at_least(*least)))
     few = unread(rows)
-    p = probabilities(few, matter, np.array(list(kept["way_unread"].values())))
-    least = kept["least"], kept["least_unread"]
+    p = probabilities(few, matter, np.array(list(weights["way_unread"].values())))
+    least = weights["least"], weights["least_unread"]
     report(f"without the detector, from {least}", tallies(few, p, at_least(*least)))
 
 

@@ -1,4 +1,4 @@
-"""The card of the packaged detector of perspectives: what it is, its figures, where it fails."""
+"""The card of the packaged detector of perspectives: description, figures and limits."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def rows_of(figures: Figures) -> list[str]:
         "| --- | --- | ---: | ---: | --- |",
     ]
     names = {PAGES: "Debatewise pages not trained on", BERDS: "BERDS, people's labels"}
-    for name, shown in names.items():
+    for name, label in names.items():
         near, ours = figures[name]["similarity"], figures[name]["packaged"]
         for measure in ("F1", "AP", "AUROC", "ECE"):
             value, low, high = ours[f"{measure} minus similarity"]
             lines.append(
-                f"| {shown} | {measure} | {near[measure][0]:.3f} | {ours[measure][0]:.3f} "
+                f"| {label} | {measure} | {near[measure][0]:.3f} | {ours[measure][0]:.3f} "
                 f"| {value:+.3f} [{low:+.3f}, {high:+.3f}] |"
             )
     return lines

@@ -1,8 +1,8 @@
-"""What each side of a contentious question asserts, as a full sentence, by closed word lists.
+"""Rules with closed word lists for what each side of a contentious question asserts.
 
 The packaged reader was trained on statements made by these rules; Pnyx itself no longer uses them
-(docs/explain/decisions/questions.md). Where they are not sure, the sides are the question with
-"Yes." or "No." behind it.
+(docs/explain/decisions/questions.md). If no rule applies safely, the sides are the question
+followed by "Yes." or "No.".
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ _SECOND = re.compile(
     r"|, and (?:is|are|do|does|should|can|will|would|must) (?:it|they|we|he|she)\b.*$",
     re.IGNORECASE,
 )
-"""The other of two questions: "Are zoos cruel, or do they protect animals?"."""
+"""The second of two questions: "Are zoos cruel, or do they protect animals?"."""
 _TOLD = re.compile(
     rf"^([^?]{{9,}}[^\s?.!]{{2}}[.!]) ((?:{AUXILIARIES}|why|when|do you)\b[^.?!]+\?)$",
     re.IGNORECASE,
 )
-"""A question behind what is told first: "I live by a zoo. Should it be closed?"."""
+"""A question after an introduction: "I live by a zoo. Should it be closed?"."""
 _POINTS = re.compile(
     rf"^(?:{AUXILIARIES}|(?:do|would) you \w+|when (?:is|are))(?:n['’]t)? "
     r"(?:that|this|these|those|it|they|he|she|such)\b",
@@ -71,7 +71,7 @@ _THERE = re.compile(
     r"There (?:is|are) (?!(?:an?|the|too|enough|already|still|such|any|some|no|not|more|less|fewer"
     r"|much|many|only|always|never|one|nothing|something|really|so|as|\w+ly)\b)"
 )
-"""There is something that has no article: without it there is "no life", not "not life"."""
+"""A noun without an article after "there is": its negation is "no life", not "not life"."""
 _CONDITION = re.compile(
     r"^((?:if|when|as long as|even if|once|since|although) [^,?]+|(?:given|assuming|in|with|without"
     rf"|for|under|after|before|during|at) [^,?]+(?=, (?:{AUXILIARIES})\b)), ",
@@ -81,23 +81,23 @@ _CONDITION = re.compile(
 
 @functools.lru_cache(maxsize=1024)
 def claims(question: str) -> tuple[str, str]:
-    """Return (pro, con), what the two sides of a question, a motion or a claim assert.
+    """Return (pro, con), the assertions of both sides of a question, a motion or a claim.
 
     "Is golf a sport?" gives "Golf is a sport." and "Golf is not a sport."; of two alternatives the
-    first is pro's. What cannot be taken apart safely gives the question with "Yes." and "No."
-    behind it, and what asks nothing "Yes: ..." and "No: ...".
+    first is pro's. A question that cannot be parsed safely is followed by "Yes." and "No."; a text
+    without a question follows "Yes: " and "No: ".
     """
     line = " ".join(question.split())
-    told, line = _TOLD.match(line), plain(line, VERBS)
-    if told and "?" in line:
-        return _after(told[1], told[2])
+    context, line = _TOLD.match(line), plain(line, VERBS)
+    if context and "?" in line:
+        return _after(context[1], context[2])
     core = re.sub(r",? or not$", "", _SIGNS.sub("", line), flags=re.IGNORECASE)
     if named := matter(core):
         return _good_or_bad(*named)
     if "?" in line and (choice := _ALTERNATIVE.search(core)):
         return _of_alternatives(core, choice) or _unsure(line)
     if both := rivals(core, VERBS):
-        pros = [claims(one if one.endswith(".") else f"{one}?")[0] for one in both]
+        pros = [claims(rival if rival.endswith(".") else f"{rival}?")[0] for rival in both]
         if all(map(is_plain, pros)) and pros[0].lower() != pros[1].lower():
             return pros[0], pros[1]
     if "?" in line:
@@ -112,7 +112,7 @@ def claims(question: str) -> tuple[str, str]:
 
 
 def _after(before: str, question: str) -> tuple[str, str]:
-    """Read a question behind sentences that ask nothing; these stay where it points to them."""
+    """Read a question after other sentences, which are kept if the question refers to them."""
     pair = claims(question)
     if not is_plain(pair[0]):  # "Is that legal?"
         short = re.sub(r"^(\S+) th(?:at|is)\b", r"\1 it", question)
@@ -133,12 +133,12 @@ def _good_or_bad(matter: str, good: bool = True) -> tuple[str, str]:
 
 
 def _is_noun(core: str, line: str) -> bool:
-    """Tell whether a short line names a matter and says nothing of it: "Death penalty"."""
+    """Return whether a short line only names a topic: "Death penalty"."""
     words = core.lower().split(" ")
-    known = FINITE | SUBORDINATE | {"ought", "who", "why", "how", "what", "which", "or"}
-    known |= VERBS if words[0] not in ("a", "an", "the") else set()
+    excluded = FINITE | SUBORDINATE | {"ought", "who", "why", "how", "what", "which", "or"}
+    excluded |= VERBS if words[0] not in ("a", "an", "the") else set()
     bare = all(word.strip("'’-").isalpha() for word in words) and not line.endswith(".")
-    if not bare or len(words) > 6 or not known.isdisjoint(words) or words[0] in PRONOUNS:
+    if not bare or len(words) > 6 or not excluded.isdisjoint(words) or words[0] in PRONOUNS:
         return False
     before = next((i for i, w in enumerate(words) if w in _PREPOSITIONS), len(words))
     short = before <= 2 or (before == 3 and not any(w.endswith("s") for w in words[:2]))
@@ -192,7 +192,7 @@ def _of_alternatives(core: str, choice: re.Match[str]) -> tuple[str, str] | None
 
 
 def _under(condition: str, pair: tuple[str, str], core: str) -> tuple[str, str]:
-    """Put the condition before both claims, which begin as small as their subject was written."""
+    """Put the condition before both claims; these start in lower case if their subject does."""
     first = pair[0].split(" ", 1)[0]
     small = f" {first.lower()} " in core
     pro, con = (claim[:1].lower() + claim[1:] if small else lowered(claim) for claim in pair)
@@ -204,29 +204,29 @@ _YES, _NO = "? Yes.", "? No."
 
 
 def is_plain(claim: str) -> bool:
-    """Tell whether a claim is a sentence of its own, not a question with its answer."""
+    """Return whether a claim is an ordinary sentence, not a question with its answer."""
     return not claim.startswith(("Yes: ", "No: ")) and not claim.endswith((_YES, _NO))
 
 
 def opposite(claim: str) -> str | None:
-    """Return the claim's negation, or None where no rule gives one."""
+    """Return the negation of a claim, or None if no rule gives one."""
     pro, con = claims(claim)
     bare = pro.endswith(("a good thing.", "a bad thing.")) and " thing" not in claim
     return con if is_plain(pro) and not bare else None  # a matter alone has no negation
 
 
 _OPENS_CLAUSE = RELATIVE | word_set("what why how because while although whether than as since")
-"""Words after which an auxiliary may be another clause's: "What the UN should do is ..."."""
+"""Words after which an auxiliary may belong to another clause: "What the UN should do is ..."."""
 _PREPOSITIONS = word_set("of for in on to by with from at as and or")
 
 
 _ENDING = re.compile(r"(?:(?<![\s!.…])(?<!\b[A-Z])|(?<=\b[A-Z][\s!.…]))[\s!.…]++$")
-"""Signs at the end of a claim, but for the full stop of "the U.S."; it begins where a run of signs
-does, so that no run is gone through twice."""
+"""Punctuation at the end of a claim, except the full stop of "the U.S."; the match starts at the
+start of the run, so that no run is scanned twice."""
 
 
 def question_from(claim: str) -> str | None:
-    """Return the yes-no question that a claim answers with yes; None where that is not sure."""
+    """Return the yes-no question to which a claim is the answer yes; None if that is uncertain."""
     line = " ".join(claim.split())
     if line.endswith("?"):
         return line
@@ -237,59 +237,59 @@ def question_from(claim: str) -> str | None:
     if {"not", "never", *NEGATED, *"?;:"}.intersection([*lower, *core]):
         return None
     if any(a in ("and", "or", "but") and b in FINITE for a, b in pairwise(lower)):
-        return None  # two predicates, of which only one can be asked for
-    found = _moved_to_front(words, lower)
-    if found is None:
+        return None  # two predicates, and the question would ask for only one
+    order = _moved_to_front(words, lower)
+    if order is None:
         return None
-    question = " ".join(found) + "?"
+    question = " ".join(order) + "?"
     return question if claims(question)[0].lower() == claims(core)[0].lower() else None
 
 
 def _moved_to_front(words: list[str], lower: list[str]) -> list[str] | None:
     """Return the words with their auxiliary, or a form of "do", in front of the subject."""
     for begins in (_is_modal, _is_auxiliary):
-        place = next((i for i in range(1, len(words) - 1) if begins(lower, i)), None)
-        if place is not None:
-            if _OPENS_CLAUSE.intersection(lower[:place]):
+        position = next((i for i in range(1, len(words) - 1) if begins(lower, i)), None)
+        if position is not None:
+            if _OPENS_CLAUSE.intersection(lower[:position]):
                 return None
-            subject = lowered(" ".join(words[:place]))
-            return [words[place].title(), subject, *words[place + 1 :]]
+            subject = lowered(" ".join(words[:position]))
+            return [words[position].title(), subject, *words[position + 1 :]]
     places = [i for i, word in enumerate(lower) if _base(word)]
     if len(places) != 1 or lower[places[0]] in BE | DO | HAVE | {"be"} or len(words) < 2:
         return None  # "Drug use harms people": which of the two is the verb?
-    place = places[0]
-    if place == 0:
+    position = places[0]
+    if position == 0:
         order = lower[0] in VERBS and lower[1] not in _PREPOSITIONS
         return ["Should we", lower[0], *words[1:]] if order else None
-    plural = re.search(r"[^su]s$|^(we|you|they|people|men|women|children)$", lower[place - 1])
-    third = lower[place] not in VERBS
-    if _OPENS_CLAUSE.intersection(lower[:place]) or not (third or plural):
+    plural = re.search(r"[^su]s$|^(we|you|they|people|men|women|children)$", lower[position - 1])
+    third = lower[position] not in VERBS
+    if _OPENS_CLAUSE.intersection(lower[:position]) or not (third or plural):
         return None
     return [
         "Does" if third else "Do",
-        lowered(" ".join(words[:place])),
-        *[_base(lower[place]), *words[place + 1 :]],
+        lowered(" ".join(words[:position])),
+        *[_base(lower[position]), *words[position + 1 :]],
     ]
 
 
-def _is_modal(lower: list[str], place: int) -> bool:
-    return lower[place] in MODALS
+def _is_modal(lower: list[str], position: int) -> bool:
+    return lower[position] in MODALS
 
 
-def _is_auxiliary(lower: list[str], place: int) -> bool:
-    return lower[place] in BE or (lower[place] in HAVE and is_participle(lower, place + 1))
+def _is_auxiliary(lower: list[str], position: int) -> bool:
+    return lower[position] in BE or (lower[position] in HAVE and is_participle(lower, position + 1))
 
 
 def _base(word: str) -> str:
-    """Return the verb that a word is a form of, if it is in the list, else nothing."""
+    """Return the listed verb that a word is a form of, or an empty string."""
     if word in VERBS:
         return word
     return next((verb for verb in VERBS if third_person(verb) == word), "")
 
 
 def _unsure(line: str) -> tuple[str, str]:
-    asked = _SIGNS.sub("", line) if line.endswith("?") else ""
-    if asked:
-        asked = asked[:1].upper() + asked[1:]
-        return asked + _YES, asked + _NO
+    question = _SIGNS.sub("", line) if line.endswith("?") else ""
+    if question:
+        question = question[:1].upper() + question[1:]
+        return question + _YES, question + _NO
     return f"Yes: {line}".strip(), f"No: {line}".strip()

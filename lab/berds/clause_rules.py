@@ -1,4 +1,4 @@
-"""Takes one question or statement apart at its verb, by closed lists of words."""
+"""Parse a question or statement at its verb, with closed lists of words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ADVERBS = word_set(
 _BEFORE_VERB = word_set(
     "not also always ever never still really actually already often just simply"
 )
-"""Adverbs behind a subject, which the verb follows: "Do top earners already pay enough?"."""
+"""Adverbs between a subject and its verb: "Do top earners already pay enough?"."""
 _NOT_BEFORE_VERB = word_set(
     "a an the of for in on to by with from at as and or their his her its our your my who that "
     "which whose this these those no any all some more most non without under against about into"
@@ -68,7 +68,7 @@ _CANNOT = re.compile(r"(?<=\b[Cc])an not (?!only\b)")
 
 
 def sentence(*parts: str) -> str:
-    """Join parts to a sentence with a capital and a full stop."""
+    """Join parts into a sentence with a capital letter and a full stop."""
     text = " ".join(part for part in parts if part)
     text = _CANNOT.sub("annot ", text)
     return text[:1].upper() + text[1:] + "."
@@ -78,14 +78,14 @@ _GERUND = re.compile(r"[A-Z]\w+ing (the|an?|our|their) ")
 
 
 def lowered(text: str) -> str:
-    """Begin a text with a small letter, where its first word is surely no name."""
+    """Start a text in lower case if its first word cannot be a name."""
     first = text.split(" ", 1)[0].lower()
-    known = first in PRONOUNS - {"i"} | _NOT_BEFORE_VERB or _GERUND.match(text)
-    return text[:1].lower() + text[1:] if known else text
+    is_common = first in PRONOUNS - {"i"} | _NOT_BEFORE_VERB or _GERUND.match(text)
+    return text[:1].lower() + text[1:] if is_common else text
 
 
 def from_question(words: list[str]) -> tuple[str, str] | None:
-    """Move the leading auxiliary behind the subject; None where the subject's end is unclear."""
+    """Move the leading auxiliary after the subject; None if the end of the subject is unclear."""
     auxiliary = words[0].lower().replace("’", "'")
     auxiliary = NEGATED.get(auxiliary, auxiliary)
     rest = words[1:]
@@ -118,7 +118,7 @@ def from_question(words: list[str]) -> tuple[str, str] | None:
 
 
 def _asserted(subject: str, auxiliary: str, verb: list[str]) -> tuple[list[str], list[str]]:
-    """Return subject and predicate of what is asserted, without the "do" of a question."""
+    """Return subject and predicate of the assertion, without the "do" of a question."""
     if auxiliary == "do":
         return [subject], verb
     first = next((i for i, word in enumerate(verb) if not _is_passed(word)), 0)
@@ -128,7 +128,7 @@ def _asserted(subject: str, auxiliary: str, verb: list[str]) -> tuple[list[str],
 
 
 def subject_end(auxiliary: str, rest: list[str]) -> int | None:
-    """Return how many of the words after the auxiliary are its subject, or None if unsure."""
+    """Return how many words after the auxiliary are its subject, or None if that is unclear."""
     lower = [word.lower().strip(",;:") for word in rest]
     if lower[0] in PRONOUNS and (lower[0] not in word_set("this that these those")):
         return 1
@@ -142,23 +142,23 @@ def subject_end(auxiliary: str, rest: list[str]) -> int | None:
         begins = is_participle
     else:
         return None
-    for place in range(1, len(lower)):
-        if lower[place] in SUBORDINATE:
-            return None  # what follows is the verb of another clause
-        if begins(lower, place):
-            while place > 1 and _is_passed(lower[place - 1]):
-                place -= 1
-            return place
+    for position in range(1, len(lower)):
+        if lower[position] in SUBORDINATE:
+            return None  # the next verb belongs to another clause
+        if begins(lower, position):
+            while position > 1 and _is_passed(lower[position - 1]):
+                position -= 1
+            return position
     return _before_object(lower) if auxiliary in MODALS | DO | {"ought"} else None
 
 
 def _before_object(lower: list[str]) -> int | None:
-    """Take for the verb, where none is known, what "the" follows: "Do reporters hound the"."""
-    for place in range(1, len(lower) - 1):
-        before, word, after = lower[place - 1 : place + 2]
+    """Return the position of an unlisted verb before "the" and so on: "Do reporters hound the"."""
+    for position in range(1, len(lower) - 1):
+        before, word, after = lower[position - 1 : position + 2]
         free = word.isalpha() and word not in _NOT_BEFORE_VERB | _LINKS | FINITE | _ADVERBS
         if after in _OPENS_OBJECT and free and not word.endswith(("ing", "ed", "ly", "s")):
-            return None if before in _NOT_BEFORE_VERB | _LINKS else place
+            return None if before in _NOT_BEFORE_VERB | _LINKS else position
     return None
 
 
@@ -170,60 +170,64 @@ def _is_adverb(word: str) -> bool:
     return len(word) > 4 and word.endswith("ly") and word not in {"family", "supply", "monopoly"}
 
 
-def _is_infinitive(lower: list[str], place: int) -> bool:
-    if lower[place] == "not":
-        return lower[place + 1 : place + 2] == ["to"]
-    return lower[place] == "to" or _is_verb(lower, place)
+def _is_infinitive(lower: list[str], position: int) -> bool:
+    if lower[position] == "not":
+        return lower[position + 1 : position + 2] == ["to"]
+    return lower[position] == "to" or _is_verb(lower, position)
 
 
-def _is_verb(lower: list[str], place: int) -> bool:
-    before, word = lower[place - 1], lower[place]
-    if before in _BEFORE_VERB and place > 1:
+def _is_verb(lower: list[str], position: int) -> bool:
+    before, word = lower[position - 1], lower[position]
+    if before in _BEFORE_VERB and position > 1:
         return True
-    if before in _SUBJECTS and place > 1:
+    if before in _SUBJECTS and position > 1:
         return False  # "Do the foods we eat matter?"
     if before in _NOT_BEFORE_VERB | MODALS | RELATIVE:
         return False
     if word == "be":
         return True
-    # "Should drug use be legal?": a later bare "be" is the surer sign, unless after a modal.
+    # "Should drug use be legal?": a later bare "be" is more reliable, unless after a modal.
     later = any(
         w == "be" and lower[i] not in MODALS | {"to", "not"}
-        for i, w in enumerate(lower[place + 1 :], start=place)
+        for i, w in enumerate(lower[position + 1 :], start=position)
     )
     return word in VERBS and not later
 
 
-def _is_predicate(lower: list[str], place: int) -> bool:
-    before, word = lower[place - 1], lower[place]
+def _is_predicate(lower: list[str], position: int) -> bool:
+    before, word = lower[position - 1], lower[position]
     if before in _NOT_BEFORE_VERB:
         return False
-    if place == 1 and before.endswith("ing") and word in {"a", "an", "the"}:
-        return False  # "Is ending a life ...?": what is ended, not what ending is
-    last = place == len(lower) - 1
+    if position == 1 and before.endswith("ing") and word in {"a", "an", "the"}:
+        return False  # "Is ending a life ...?": "a life" is the object, not the predicate
+    last = position == len(lower) - 1
     return (
         word in _PREDICATES
         or _is_adverb(word)
-        or (place > 1 and word == "being")
+        or (position > 1 and word == "being")
         or (
             last and (len(lower) == 2 or word in _PARTICIPLES or _ADJECTIVE.match(word) is not None)
         )
-        or (word in _PARTICIPLES and lower[place + 1 : place + 2] in _DEGREES)
-        or (place > 1 and word.endswith("ing") and lower[place + 1 : place + 2] in _DETERMINED)
+        or (word in _PARTICIPLES and lower[position + 1 : position + 2] in _DEGREES)
+        or (
+            position > 1
+            and word.endswith("ing")
+            and lower[position + 1 : position + 2] in _DETERMINED
+        )
         or (word == "there" and before in _ADVERBS)
-        or _STATES.match(" ".join(lower[place : place + 2])) is not None
+        or _STATES.match(" ".join(lower[position : position + 2])) is not None
     )
 
 
-def is_participle(lower: list[str], place: int) -> bool:
-    """Tell whether a participle stands there, as behind "have"."""
-    if lower[place - 1] in _NOT_BEFORE_VERB:
+def is_participle(lower: list[str], position: int) -> bool:
+    """Return whether the word at a position is a participle, as after "have"."""
+    if lower[position - 1] in _NOT_BEFORE_VERB:
         return False
-    return lower[place] in _PARTICIPLES or lower[place].endswith("ed")
+    return lower[position] in _PARTICIPLES or lower[position].endswith("ed")
 
 
 def third_person(verb: str) -> str:
-    """Return the form of a verb behind "it"."""
+    """Return the form of a verb after "it"."""
     if verb.lower() == "have":
         return "has"
     if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
@@ -234,16 +238,16 @@ def third_person(verb: str) -> str:
 
 
 def from_statement(words: list[str]) -> tuple[str, str] | None:
-    """Negate a declarative sentence at its finite auxiliary; None where none is found."""
+    """Negate a declarative sentence at its finite auxiliary; None if it has none."""
     lower = [word.lower().replace("’", "'") for word in words]
     pro = sentence(*words)
     subordinate = (i for i, word in enumerate(lower) if word in {"because", "although", "while"})
     end = min(next(subordinate, len(words)), len(words) - 1)
     for group in (MODALS | {"ought"}, BE | HAVE | DO):
-        for place in range(1, end):
-            plain = NEGATED.get(lower[place], lower[place])
-            if plain in group and lower[place - 1] not in RELATIVE:
-                con = _negated_at(words, lower, place, plain)
+        for position in range(1, end):
+            plain = NEGATED.get(lower[position], lower[position])
+            if plain in group and lower[position - 1] not in RELATIVE:
+                con = _negated_at(words, lower, position, plain)
                 if con is not None:
                     return pro, con
     if len(words) > 1 and lower[0] in VERBS:
@@ -254,22 +258,22 @@ def from_statement(words: list[str]) -> tuple[str, str] | None:
     return None
 
 
-def _negated_at(words: list[str], lower: list[str], place: int, plain: str) -> str | None:
-    """Negate, or take the negation away, at the auxiliary; None where it is the main verb."""
-    head, tail = words[:place], words[place + 1 :]
-    if plain != lower[place]:  # "cannot", "isn't"
+def _negated_at(words: list[str], lower: list[str], position: int, plain: str) -> str | None:
+    """Add or remove a negation at the auxiliary; None if it is the main verb."""
+    head, tail = words[:position], words[position + 1 :]
+    if plain != lower[position]:  # "cannot", "isn't"
         return sentence(*head, plain, *tail)
-    if lower[place + 1] in ("not", "never"):
-        return sentence(*head, words[place], *tail[1:]) if len(tail) > 1 else None
-    if plain in DO or (plain in HAVE and not is_participle(lower, place + 1)):
+    if lower[position + 1] in ("not", "never"):
+        return sentence(*head, words[position], *tail[1:]) if len(tail) > 1 else None
+    if plain in DO or (plain in HAVE and not is_participle(lower, position + 1)):
         return None  # "they have rights", "we did well"
-    if lower[place + 1] == "still":
-        return sentence(*head, words[place], "no longer", *tail[1:])
-    return sentence(*head, words[place], "not", *tail)
+    if lower[position + 1] == "still":
+        return sentence(*head, words[position], "no longer", *tail[1:])
+    return sentence(*head, words[position], "not", *tail)
 
 
 def holds_a_verb(lower: list[str]) -> bool:
-    """Tell whether a word behind the first is a form of a verb in the list."""
+    """Return whether a word after the first is a form of a listed verb."""
     forms = (word.removesuffix("s") for word in lower[1:])
     return any(
         form in VERBS or form.removesuffix("e") in VERBS or word in HAVE

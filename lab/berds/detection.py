@@ -1,4 +1,4 @@
-"""Measures a detector of perspectives against the untrained similarity, with intervals."""
+"""Compare a detector of perspectives with the untrained similarity, with intervals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from debates import NEAR, Debates, encyclopaedic, parts_of, table
+from debate_sets import NEAR, Debates, encyclopaedic, parts_of, table
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -30,7 +30,7 @@ Scores = Mapping[str, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Probability from a score: the logistic of a line."""
+    """Probability from a score: the logistic of a linear function."""
 
     slope: float
     intercept: float
@@ -54,12 +54,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What no detector is trained on.
+    """Pairs on which no detector is trained.
 
     Attributes:
         sets: labelled pairs by the set's name.
-        near: their similarity: the largest cosine of the statement to a window of the passage.
-        parts: of each topic what `parts_of` says.
+        near: their similarity: the largest cosine of the statement with a window of the passage.
+        parts: part of each topic, from `parts_of`.
     """
 
     sets: Mapping[str, Sequence[Pair]]
@@ -73,7 +73,7 @@ class HeldOut:
 
 
 def held_out(data: Path) -> HeldOut:
-    """Return all labelled pairs that detectors are calibrated on and measured by."""
+    """Return all labelled pairs for calibrating and measuring detectors."""
     debates, encoder = Debates(data), load_encoder()
     rows = list(table(data / "berds" / "pers_det.test.tsv"))
     parts = parts_of(debates)
@@ -81,8 +81,8 @@ def held_out(data: Path) -> HeldOut:
     judge = EncoderJudge()
     near = {}
     for name, pairs in sets.items():
-        found = judge.features([Support("", p.text, p.statement) for p in pairs])
-        near[name] = np.array([row["similarity"] for row in found])
+        features = judge.features([Support("", p.text, p.statement) for p in pairs])
+        near[name] = np.array([row["similarity"] for row in features])
     return HeldOut(sets, near, parts)
 
 
@@ -95,10 +95,10 @@ def sets_of(
 ) -> dict[str, list[Pair]]:
     """Return the pairs of each set.
 
-    A page's claim and its negation are asked about three of its own passages, the four closest of
-    other debates and the three closest encyclopaedic ones, as retrieval would bring them: 15 % of
-    pairs are in support, about as in BERDS. Closest by shared words: were it by the similarity that
-    detectors are compared to, that one would be put at a disadvantage.
+    The claim of a page and its negation are paired with three passages of the page, the four
+    closest of other debates and the three closest encyclopaedic ones, as in retrieval: 15 % of the
+    pairs are in support, about as in BERDS. Closeness is by shared words, because closeness by the
+    similarity, with which detectors are compared, would put it at a disadvantage.
     """
     rng = random.Random(1)
     others = [
@@ -110,19 +110,19 @@ def sets_of(
     shared = words.fit_transform([*(p.text for p in others), *neutral])
 
     def near(claim: str) -> Floats:
-        found: Floats = (shared @ words.transform([claim]).T).toarray()[:, 0]
-        return found
+        scores: Floats = (shared @ words.transform([claim]).T).toarray()[:, 0]
+        return scores
 
-    found = {
+    sets = {
         name: _pages(debates, [k for k in parts if parts[k] == part], others, neutral, near,
                      encoder, rng)
         for name, part in _SETS.items()
     }  # fmt: skip
-    found[BERDS] = [
+    sets[BERDS] = [
         Pair(r["document"], r["perspective"], r["label"] == "1", r["question"], BERDS)
         for r in berds
     ]
-    return found
+    return sets
 
 
 def _pages(
@@ -139,8 +139,8 @@ def _pages(
     names = sorted({p.topic for p in others})
     rows = dict(zip(names, encoder.encode([debates.topics[n].claim for n in names]), strict=True))
     for key, claim in zip(keys, claims, strict=True):
-        own = [p for p in debates.passages if p.topic == key and len(p.text.split()) >= 30]
-        drawn = [(p.text, p.side, "own") for p in rng.sample(own, min(3, len(own)))]
+        passages = [p for p in debates.passages if p.topic == key and len(p.text.split()) >= 30]
+        drawn = [(p.text, p.side, "own") for p in rng.sample(passages, min(3, len(passages)))]
         topic = debates.topics[key]
         scores = near(topic.claim)
         close = [others[i] for i in np.argsort(-scores[: len(others)], kind="stable")[:200]]
@@ -155,17 +155,17 @@ def _pages(
 
 
 def both(scores: Scores, near: Scores) -> dict[str, Floats]:
-    """Return the mean of two systems' z-scores; mean and deviation are of the development pages."""
+    """Return the mean z-score of two systems; mean and deviation come from development pages."""
     return {name: (_z(scores, name) + _z(near, name)) / 2 for name in scores}
 
 
 def compare(
     sets: Mapping[str, Sequence[Pair]], near: Scores, others: Mapping[str, Scores]
 ) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Return for each set and system AUROC, AP, F1 and ECE: value, interval; the same of the
-    difference to the similarity (`near`), groups drawn anew.
+    """Return AUROC, AP, F1 and ECE by set and system, with intervals.
 
-    Curve and threshold of each are of the development pages.
+    The same figures are given for the difference from the similarity (`near`). Groups are
+    resampled. Curve and threshold of each system are fitted on the development pages.
     """
     systems: dict[str, Scores] = {"similarity": near, **others}
     labels = {name: np.array([_label(p) for p in pairs]) for name, pairs in sets.items()}
@@ -176,34 +176,36 @@ def compare(
     for name in (PAGES, BERDS):
         y, draws = labels[name], _draws(groups[name], labels[name])
         values: dict[str, Floats] = {}
-        for system, found in systems.items():
+        for system, scores in systems.items():
             curve, threshold = fitted[system]
-            s, p = found[name], curve(found[name])
+            s, p = scores[name], curve(scores[name])
             values[system] = np.array([_figures(s[r], p[r], y[r], threshold) for r in draws])
         out[name] = {system: _rows(v, values["similarity"]) for system, v in values.items()}
     return out
 
 
 def _z(scores: Scores, name: str) -> Floats:
-    own = scores[DEVELOPMENT]
-    return (scores[name] - own.mean()) / own.std()
+    development = scores[DEVELOPMENT]
+    return (scores[name] - development.mean()) / development.std()
 
 
 def right_sides(pairs: Sequence[Pair], scores: Floats) -> tuple[int, int]:
-    """Return of how many texts the one statement in support scores above one that is not, and of
-    how many texts that can be said: those with a pair of each; ties count as wrong."""
+    """Return the number of texts whose supported statement scores highest, and of comparable texts.
+
+    Comparable texts have a supported and an unsupported statement; ties count as wrong.
+    """
     best: dict[tuple[str, str], dict[bool, float]] = {}
     for pair, score in zip(pairs, scores, strict=True):
-        own = best.setdefault((pair.group, pair.text), {})
-        own[pair.label] = max(own.get(pair.label, -np.inf), float(score))
-    both_known = [own for own in best.values() if len(own) == 2]
-    return sum(own[True] > own[False] for own in both_known), len(both_known)
+        by_label = best.setdefault((pair.group, pair.text), {})
+        by_label[pair.label] = max(by_label.get(pair.label, -np.inf), float(score))
+    both_known = [by_label for by_label in best.values() if len(by_label) == 2]
+    return sum(by_label[True] > by_label[False] for by_label in both_known), len(both_known)
 
 
 def order(
     pairs: Sequence[Pair], near: Floats, others: Mapping[str, Floats]
 ) -> dict[str, dict[str, list[float]]]:
-    """Return AUROC and AP of systems with nothing fitted, as `compare` does."""
+    """Return AUROC and AP of systems without fitting anything, in the format of `compare`."""
     y, groups = (np.array([f(p) for p in pairs]) for f in (_label, _group))
     draws = _draws(groups, y)
     systems = {"similarity": near, **others}
@@ -212,7 +214,7 @@ def order(
                         for r in draws])
         for name, s in systems.items()
     }  # fmt: skip
-    return {name: _rows(found, values["similarity"]) for name, found in values.items()}
+    return {name: _rows(figures, values["similarity"]) for name, figures in values.items()}
 
 
 def _label(pair: Pair) -> bool:
@@ -224,20 +226,20 @@ def _group(pair: Pair) -> str:
 
 
 def fit(x: Floats, y: Bools, groups: npt.NDArray[Any]) -> tuple[Line, float]:
-    """Fit the curve; the threshold is that of best F1, averaged over 100 draws of the groups."""
+    """Fit the curve; the threshold has the best F1, averaged over 100 samples of the groups."""
     model = LogisticRegression(C=1e6, max_iter=1000).fit(x[:, None], y)
     curve = Line(float(model.coef_[0, 0]), float(model.intercept_[0]))
-    p, found = curve(x), []
+    p, thresholds = curve(x), []
     for rows in _draws(groups, y)[1:101]:
         order = np.argsort(-p[rows], kind="stable")
         hits = np.cumsum(y[rows][order])
         scores = 2 * hits / (np.arange(1, len(rows) + 1) + hits[-1])
-        found.append(p[rows][order][int(np.argmax(scores))])
-    return curve, float(np.mean(found))
+        thresholds.append(p[rows][order][int(np.argmax(scores))])
+    return curve, float(np.mean(thresholds))
 
 
 def _draws(groups: npt.NDArray[Any], y: Bools) -> list[npt.NDArray[np.int64]]:
-    """Return all rows, then rows of groups drawn with replacement, each with both labels."""
+    """Return all rows, then samples of groups with replacement that contain both labels."""
     rng, names = np.random.default_rng(1), np.unique(groups)
     members = {name: np.flatnonzero(groups == name) for name in names}
     drawn = [np.arange(len(y))]
@@ -254,15 +256,15 @@ def _figures(s: Floats, p: Floats, y: Bools, threshold: float) -> tuple[float, .
     bins = np.clip(np.ceil(p * 10) - 1, 0, 9).astype(int)
     shares = [((bins == b).mean(), abs(p[bins == b].mean() - y[bins == b].mean()))
               for b in np.unique(bins)]  # fmt: skip
-    ece = sum(share * apart for share, apart in shares)
+    ece = sum(share * gap for share, gap in shares)
     return roc_auc_score(y, s), average_precision_score(y, s), f1, float(ece)
 
 
 def _rows(values: Floats, base: Floats) -> dict[str, list[float]]:
-    apart = values - base
-    found = {}
+    difference = values - base
+    result = {}
     for i, figure in enumerate(("AUROC", "AP", "F1", "ECE")[: values.shape[1]]):
-        for name, v in ((figure, values[:, i]), (f"{figure} minus similarity", apart[:, i])):
+        for name, v in ((figure, values[:, i]), (f"{figure} minus similarity", difference[:, i])):
             low, high = np.quantile(v[1:], [0.025, 0.975])
-            found[name] = [round(float(x), 3) for x in (v[0], low, high)]
-    return found
+            result[name] = [round(float(x), 3) for x in (v[0], low, high)]
+    return result

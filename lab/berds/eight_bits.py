@@ -1,8 +1,9 @@
-"""8-bit products of 4-bit weights: twice as fast as ONNX Runtime's own operator.
+"""8-bit products of 4-bit weights, twice as fast as ONNX Runtime's operator.
 
-`MatMulNBits` unpacks its weights for every few rows. Here they leave the graph, and are unpacked
-once, when the detector is opened (`pnyx.judging.students.reader`), to integers with one scale for
-each column; a token's inputs are rounded to integers with a scale of their own.
+`MatMulNBits` unpacks its weights again for every few rows. Here the weights are moved out of the
+graph and are unpacked once, when the detector is opened (`pnyx.judging.students.reader`), to
+integers with one scale per column. The inputs of each token are rounded to integers with their own
+scale.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ def multiply_in_eight_bits(model: Any) -> dict[str, npt.NDArray[Any]]:
     """Replace every `MatMulNBits` of a model, in place; return the matrices for `MATRICES`.
 
     Args:
-        model: onnx.ModelProto of opset 18 or newer, its weights of four bits with zeros.
+        model: onnx.ModelProto of opset 18 or newer, with 4-bit weights and zero points.
     """
     from onnx import helper, numpy_helper
 
     graph = model.graph
-    stored = {one.name: one for one in graph.initializer}
+    stored = {tensor.name: tensor for tensor in graph.initializer}
     matrices: dict[str, npt.NDArray[Any]] = {}
     rounded: set[str] = set()
     nodes = []
@@ -44,8 +45,8 @@ def multiply_in_eight_bits(model: Any) -> dict[str, npt.NDArray[Any]]:
             f"{name}.scales": scales.reshape(rows, blocks),
             f"{name}.zeros": zeros.reshape(rows, blocks // 2),
         }
-        for one in _elsewhere(name, rows, 2 * steps[0].size):
-            stored[one.name] = one
+        for tensor in _elsewhere(name, rows, 2 * steps[0].size):
+            stored[tensor.name] = tensor
         nodes += _product(node, name, f"p{number}", rounded)
     for field, values in ((graph.node, nodes), (graph.initializer, [*stored.values()])):
         del field[:]
@@ -56,21 +57,21 @@ def multiply_in_eight_bits(model: Any) -> dict[str, npt.NDArray[Any]]:
 
 
 def _elsewhere(name: str, rows: int, inner: int) -> Iterator[Any]:
-    """Yield what stands in the graph for the integers and scales of a matrix."""
+    """Yield the external tensors that replace the integers and scales of a matrix in the graph."""
     from onnx import TensorProto
 
     for part, kind, dims in (
         ("weights", TensorProto.INT8, [inner, rows]),
         ("columns", TensorProto.FLOAT, [rows]),
     ):
-        one = TensorProto(name=f"{name}.{part}", data_type=kind, dims=dims)
-        one.data_location = TensorProto.EXTERNAL
-        one.external_data.add(key="location", value=MATRICES)
-        yield one
+        tensor = TensorProto(name=f"{name}.{part}", data_type=kind, dims=dims)
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value=MATRICES)
+        yield tensor
 
 
-def _product(node: Any, name: str, own: str, rounded: set[str]) -> Iterator[Any]:
-    """Yield the nodes in place of one product; inputs that another one rounded are not anew."""
+def _product(node: Any, name: str, prefix: str, rounded: set[str]) -> Iterator[Any]:
+    """Yield the nodes that replace one product; inputs are rounded once for all products."""
     from onnx import TensorProto, helper
 
     source = node.input[0]
@@ -78,7 +79,7 @@ def _product(node: Any, name: str, own: str, rounded: set[str]) -> Iterator[Any]
     if source not in rounded:
         rounded.add(source)
         yield helper.make_node(_ROUND, [source], [q, s, z], domain=_DOMAIN)
-    i, f, t = (f"{own}{part}" for part in "ift")
+    i, f, t = (f"{prefix}{part}" for part in "ift")
     yield helper.make_node("MatMulInteger", [q, f"{name}.weights", z], [i])
     yield helper.make_node("Cast", [i], [f], to=TensorProto.FLOAT)
     yield helper.make_node("Mul", [f, s], [t])
@@ -86,7 +87,7 @@ def _product(node: Any, name: str, own: str, rounded: set[str]) -> Iterator[Any]
 
 
 def _rounding() -> Any:
-    """Return what all products share: as a function, its nodes are stored once."""
+    """Return the rounding that all products share, as a function, so that it is stored once."""
     from onnx import parser
 
     head = f'<domain: "{_DOMAIN}", opset_import: ["" : 21]>'

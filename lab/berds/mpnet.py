@@ -1,8 +1,8 @@
-"""MPNet in plain torch: the first layers of all-mpnet-base-v2, and fewer of its words.
+"""MPNet in plain torch: the first layers of all-mpnet-base-v2, with a smaller vocabulary.
 
-Written out because it must export to a fixed graph, whichever release of a library is there, and
-is given which token sees which. Song et al., MPNet, 2020; biases of relative places are
-those of T5.
+It is written out because it must export to the same graph with any release of the libraries, and
+because the caller decides which tokens attend to which. Song et al., MPNet, 2020; the biases of
+relative positions are those of T5.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pnyx.judging.students.scorers import read_tokenizer
 
 WIDTH, HEADS, INNER = 768, 12, 3072
 PLACES = 320
-"""Of the 514 that it comes with: more than a passage and a statement have tokens."""
+"""Number of positions kept, of 514: more than a passage and a statement have tokens."""
 END = 2
 _BUCKETS, _FURTHEST = 32, 128
 _FIRST_PLACE = 2
 _EPSILON = 1e-5
 DROPOUT = 0.1
-"""While it is trained, of what attention and the inner layer add."""
+"""Dropout in training, on the output of attention and of the inner layer."""
 _SPECIAL = ("<s>", "<pad>", "</s>", "[UNK]")
 
 _PARTS = {
@@ -43,8 +43,8 @@ _PARTS = {
 
 
 Attention = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]
-"""From queries, keys and values [batch, tokens, 768], the queries of `wanted` places or of all, to
-what these read."""
+"""Maps queries, keys and values [batch, tokens, 768] to contexts. The queries are those of the
+positions `wanted`, or of all."""
 
 
 def heads_of(x: torch.Tensor) -> torch.Tensor:
@@ -65,7 +65,7 @@ class _Layer(nn.Module):  # type: ignore[misc]
     def forward(
         self, hidden: torch.Tensor, attend: Attention, wanted: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return the states of all tokens, or of the places `wanted` alone, int64 [places]."""
+        """Return the states of all tokens, or only of the positions `wanted`, int64 [places]."""
         key, value = self.key(hidden), self.value(hidden)
         if wanted is not None:
             hidden = hidden[:, wanted]
@@ -83,8 +83,8 @@ class Mpnet(nn.Module):  # type: ignore[misc]
     """Token ids to hidden states of its last layer, float32 [batch, tokens, 768].
 
     Args:
-        words: how many tokens it knows.
-        layers: how many of them it has.
+        words: size of the vocabulary.
+        layers: number of layers.
     """
 
     def __init__(self, words: int, layers: int) -> None:
@@ -104,29 +104,30 @@ class Mpnet(nn.Module):  # type: ignore[misc]
         """Return hidden states.
 
         Args:
-            ids: of tokens, int64 [batch, tokens].
-            places: of each in what is read, from 0.
-            attend: what tokens read in a layer.
-            wanted: of which places the states are asked, int64 [places]; of all by default.
+            ids: token ids, int64 [batch, tokens].
+            places: position of each token in its text, from 0.
+            attend: the attention of a layer.
+            wanted: positions whose states are returned, int64 [places]; all by default.
         """
         hidden = self.norm(self.words(ids) + self.places(places + _FIRST_PLACE))
         *first, last = self.layers
         for layer in first:
             hidden = layer(hidden, attend)
-        found: torch.Tensor = last(hidden, attend, wanted)
-        return found
+        states: torch.Tensor = last(hidden, attend, wanted)
+        return states
 
     def bias(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Return what distances add to scores, [..., heads, queries, keys], of places of both."""
-        apart = keys[..., None, :] - queries[..., :, None]
-        return self.distances(_buckets(apart)).transpose(-1, -2).transpose(-2, -3)
+        """Return the biases of distances between positions, [..., heads, queries, keys]."""
+        distances = keys[..., None, :] - queries[..., :, None]
+        return self.distances(_buckets(distances)).transpose(-1, -2).transpose(-2, -3)
 
     def seeing(self, places: torch.Tensor, seen: torch.Tensor) -> Attention:
-        """Return an attention in which tokens see others of their row.
+        """Return an attention within each row.
 
         Args:
             places: see `forward`.
-            seen: which token (second axis) sees which (third), bool [batch, tokens, tokens].
+            seen: whether a token (second axis) attends to another (third), bool [batch, tokens,
+                tokens].
         """
         bias = self.bias(places, places) + (1.0 - seen.float())[:, None] * -1e4
         if torch.is_autocast_enabled(places.device.type):
@@ -147,73 +148,73 @@ class Mpnet(nn.Module):  # type: ignore[misc]
         return attend
 
 
-def _buckets(apart: torch.Tensor) -> torch.Tensor:
-    """Return which bias a distance has: near ones each their own, far ones by their logarithm."""
+def _buckets(distances: torch.Tensor) -> torch.Tensor:
+    """Return the bias of each distance: one for each short distance, logarithmic bins for long."""
     half = _BUCKETS // 2
     exact = half // 2
-    far = apart.abs()
+    far = distances.abs()
     growth = torch.log(far.float().clamp(min=1) / exact) / math.log(_FURTHEST / exact)
     large = (exact + (growth * (half - exact)).long()).clamp(max=half - 1)
-    return (apart > 0).long() * half + torch.where(far < exact, far, large)
+    return (distances > 0).long() * half + torch.where(far < exact, far, large)
 
 
-def load_mpnet(folder: Path, layers: int, kept: list[int] | None = None) -> Mpnet:
+def load_mpnet(folder: Path, layers: int, tokens: list[int] | None = None) -> Mpnet:
     """Load the first layers.
 
     Args:
-        folder: holds model.safetensors of all-mpnet-base-v2.
+        folder: contains model.safetensors of all-mpnet-base-v2.
         layers: at most 12.
-        kept: tokens, in their new order; all where it is None.
+        tokens: the tokens to keep, in their new order; None keeps all.
     """
     from safetensors.torch import load_file
 
     stored = load_file(folder / "model.safetensors")
     words = stored["embeddings.word_embeddings.weight"]
     weights = {
-        "words.weight": words if kept is None else words[torch.tensor(kept)],
+        "words.weight": words if tokens is None else words[torch.tensor(tokens)],
         "places.weight": stored["embeddings.position_embeddings.weight"][:PLACES],
         "distances.weight": stored["encoder.relative_attention_bias.weight"],
     }
     for kind in ("weight", "bias"):
         weights[f"norm.{kind}"] = stored[f"embeddings.LayerNorm.{kind}"]
         for number in range(layers):
-            for own, theirs in _PARTS.items():
+            for ours, theirs in _PARTS.items():
                 name = f"encoder.layer.{number}.{theirs}.{kind}"
-                weights[f"layers.{number}.{own}.{kind}"] = stored[name]
+                weights[f"layers.{number}.{ours}.{kind}"] = stored[name]
     model = Mpnet(len(weights["words.weight"]), layers)
     model.load_state_dict(weights)
     return model
 
 
 def fewer_words(folder: Path, texts: Iterable[str], most: int) -> tuple[bytes, list[int]]:
-    """Return a tokenizer.json of fewer tokens, and which of the model's tokens they are.
+    """Return a tokenizer.json with fewer tokens, and the ids of these tokens in the model.
 
-    Kept are single characters and the tokens that the texts hold most often. A word that is no
-    longer known falls into shorter ones. No text can hold the special tokens: what reads like one
-    falls into its characters.
+    It keeps single characters and the most frequent tokens of the texts. Other words are split into
+    shorter tokens. Special tokens cannot occur in a text: text that looks like one is split into
+    characters.
 
     Args:
-        folder: holds tokenizer.json of all-mpnet-base-v2.
-        texts: what is counted.
-        most: how many are kept, single characters included.
+        folder: contains tokenizer.json of all-mpnet-base-v2.
+        texts: texts whose tokens are counted.
+        most: maximum number of tokens, including single characters.
     """
     data = (folder / "tokenizer.json").read_bytes()
     settings: dict[str, Any] = json.loads(data)
-    known: dict[str, int] = settings["model"]["vocab"]
+    vocabulary: dict[str, int] = settings["model"]["vocab"]
     tokenizer = read_tokenizer(data)
     seen: Counter[int] = Counter()
     for text in texts:
         seen.update(tokenizer.encode(text, add_special_tokens=False).ids)
     single = [
-        word for word, number in known.items()
+        word for word, number in vocabulary.items()
         if len(word.removeprefix("##")) == 1 and (word.isascii() or seen[number])
     ]  # fmt: skip
-    often = sorted(known, key=lambda word: -seen[known[word]])
+    often = sorted(vocabulary, key=lambda word: -seen[vocabulary[word]])
     words = dict.fromkeys((*_SPECIAL, *single))
     for word in often:
-        if len(words) >= most or not seen[known[word]]:
+        if len(words) >= most or not seen[vocabulary[word]]:
             break
         words.setdefault(word)
     settings["model"]["vocab"] = {word: number for number, word in enumerate(words)}
     settings |= {"added_tokens": [], "truncation": None, "padding": None}
-    return json.dumps(settings, ensure_ascii=False).encode(), [known[word] for word in words]
+    return json.dumps(settings, ensure_ascii=False).encode(), [vocabulary[word] for word in words]

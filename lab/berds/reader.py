@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from eight_bits import multiply_in_eight_bits
+from four_bits import BLOCK
 from mpnet import END, HEADS, WIDTH, Mpnet, heads_of
-from rounding import BLOCK
 from torch import nn
 
 from pnyx.core.native import load_onnxruntime
@@ -59,39 +59,40 @@ class Reader(nn.Module):  # type: ignore[misc]
         """Return hidden states.
 
         Args:
-            ids: of tokens, int64 [batch, tokens].
-            places: the position of each in its text.
-            texts: 0 passage, from 1 statements, -1 padding.
-            wanted: of which places, int64 [places]; of all by default.
+            ids: token ids, int64 [batch, tokens].
+            places: position of each token in its text.
+            texts: 0 for the passage, from 1 for statements, -1 for padding.
+            wanted: positions whose states are returned, int64 [places]; all by default.
         """
-        asked = texts > 0
-        # As MPNet reads a pair: the second text begins with what ends the first.
-        ids = torch.where(asked & (places == 0), torch.full_like(ids, END), ids)
-        places = places + asked * (texts == 0).sum(1, keepdim=True)
+        is_statement = texts > 0
+        # MPNet reads a pair in this way: the second text starts with the end token of the first.
+        ids = torch.where(is_statement & (places == 0), torch.full_like(ids, END), ids)
+        places = places + is_statement * (texts == 0).sum(1, keepdim=True)
         seen = (texts[:, :, None] == texts[:, None, :]) | (texts[:, None, :] == 0)
         attend = self.body.seeing(places, seen)
-        found: torch.Tensor = self.body(ids, places, attend, wanted)
-        return found
+        hidden: torch.Tensor = self.body(ids, places, attend, wanted)
+        return hidden
 
     def forward(
-        self, ids: torch.Tensor, places: torch.Tensor, texts: torch.Tensor, asked: torch.Tensor
+        self, ids: torch.Tensor, places: torch.Tensor, texts: torch.Tensor, pair_index: torch.Tensor
     ) -> torch.Tensor:
         """Return float32 [pairs, 3]; `asked` holds row and statement of each, int64 [pairs, 2]."""
-        # Of its last layer a passage is only read; `pack` puts it last.
+        # The last layer needs no states of passages; `pack` puts them last.
         width = int((texts > 0).sum(1).max())
         wanted = torch.arange(width, device=texts.device)
         hidden = self.states(ids, places, texts, wanted).float()
-        own = (texts[asked[:, 0], :width] == asked[:, 1][:, None]).float()
-        mean = (hidden[asked[:, 0]] * own[:, :, None]).sum(1) / own.sum(1, keepdim=True)
-        found: torch.Tensor = self.head(mean)
-        return found
+        mask = (texts[pair_index[:, 0], :width] == pair_index[:, 1][:, None]).float()
+        mean = (hidden[pair_index[:, 0]] * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+        odds: torch.Tensor = self.head(mean)
+        return odds
 
 
 class OnePassage(nn.Module):  # type: ignore[misc]
-    """What is exported: a passage and statements about it, to the log-odds of three classes.
+    """The exported network: from a passage and statements about it to log-odds of three classes.
 
-    The products of all tokens are one. Attention is not: a statement has slots of its own, so its
-    numbers have the same bits whatever stands beside it. Their queries go by parts of 16 slots.
+    All tokens are multiplied in one product. Attention is separate: each statement has its own
+    slots, so its numbers do not depend on the other statements, not even in the last bit. Queries
+    are processed in groups of 16 slots.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -102,22 +103,29 @@ class OnePassage(nn.Module):  # type: ignore[misc]
         """Return float32 [statements, 3].
 
         Args:
-            passage: ids of its tokens, int64 [tokens].
-            statements: those of each, int64 [statements, slots], -1 in slots without one.
+            passage: token ids, int64 [tokens].
+            statements: token ids, int64 [statements, slots], -1 in empty slots.
         """
         body, length = self.reader.body, passage.shape[0]
-        before, own = torch.arange(length), torch.arange(statements.shape[1])
+        before, positions = torch.arange(length), torch.arange(statements.shape[1])
         filled = statements >= 0
-        kept, slots = _places(filled), (filled.flatten().long().cumsum(0) - 1).view(filled.shape)
-        # As MPNet reads a pair: the second text begins with what ends the first.
-        ids = torch.where(own == 0, torch.full_like(statements, END), statements).flatten()[kept]
-        after = (own + length).expand(statements.shape).flatten()[kept]
+        filled_slots, slots = (
+            _places(filled),
+            (filled.flatten().long().cumsum(0) - 1).view(filled.shape),
+        )
+        # MPNet reads a pair in this way: the second text starts with the end token of the first.
+        ids = torch.where(positions == 0, torch.full_like(statements, END), statements).flatten()[
+            filled_slots
+        ]
+        after = (positions + length).expand(statements.shape).flatten()[filled_slots]
         parts = _places(filled.view(-1, _PART).any(1))
         of = parts // (statements.shape[1] // _PART)
-        asking, asked = slots.view(-1, _PART)[parts], slots[of]
+        asking, key_slots = slots.view(-1, _PART)[parts], slots[of]
         answered = _places(filled.view(-1, _PART)[parts])
         reading = body.bias(before, before)
-        bias = body.bias((own + length).view(-1, _PART), torch.cat([before, own + length]))
+        bias = body.bias(
+            (positions + length).view(-1, _PART), torch.cat([before, positions + length])
+        )
         unseen = nn.functional.pad((1.0 - filled.float()) * -1e4, (length, 0))
         bias = bias[parts % (statements.shape[1] // _PART)] + unseen[of][:, None, None]
 
@@ -128,7 +136,7 @@ class OnePassage(nn.Module):  # type: ignore[misc]
             wanted: torch.Tensor | None,
         ) -> torch.Tensor:
             k, v = (heads_of(x[0, :length]) for x in (key, value))
-            k_own, v_own = (heads_of(x[0, length:][asked]) for x in (key, value))
+            k_own, v_own = (heads_of(x[0, length:][key_slots]) for x in (key, value))
             k, k_own, query = k.transpose(-1, -2), k_own.transpose(-1, -2), query[0] / _SCALE
             q = heads_of((query if wanted is not None else query[length:])[asking])
             share = (torch.cat([q @ k, q @ k_own], -1) + bias).softmax(-1)
@@ -139,13 +147,13 @@ class OnePassage(nn.Module):  # type: ignore[misc]
                 context = torch.cat([alone.transpose(0, 1).reshape(-1, WIDTH), context])
             return context[None]
 
-        # Of its last layer a passage is only read.
-        wanted = torch.arange(kept.shape[0]) + length
+        # The last layer needs no states of the passage.
+        wanted = torch.arange(filled_slots.shape[0]) + length
         ids, places = torch.cat([passage, ids])[None], torch.cat([before, after])[None]
         hidden = body(ids, places, attend, wanted)[0]
         share = filled.float() / filled.sum(1, keepdim=True)
         mean = share[:, None] @ hidden[slots]
-        # A product of all rows may round each by how many they are.
+        # The rounding of a matrix product may depend on the number of rows.
         return (mean * self.reader.head.weight).sum(-1) + self.reader.head.bias
 
 
@@ -154,7 +162,7 @@ def _places(where: torch.Tensor) -> torch.Tensor:
 
 
 class Words:
-    """Token ids of texts, as the packaged detector reads them; statements are kept.
+    """Token ids of texts, as the packaged detector reads them; those of statements are cached.
 
     Args:
         tokenizer: the content of a tokenizer.json.
@@ -162,28 +170,28 @@ class Words:
 
     def __init__(self, tokenizer: bytes) -> None:
         self._ids = Ids(read_tokenizer(tokenizer))
-        self._kept: dict[str, list[int]] = {}
+        self._cache: dict[str, list[int]] = {}
 
     def passage(self, text: str) -> list[int]:
-        """Return at most `MOST_PASSAGE` ids, the special ones at both ends."""
+        """Return at most `MOST_PASSAGE` ids, with the special ones at both ends."""
         return self._ids(text, MOST_PASSAGE)
 
     def statement(self, text: str) -> list[int]:
         """Return at most `MOST_STATEMENT` ids."""
-        if text not in self._kept:
-            self._kept[text] = self._ids(text, MOST_STATEMENT)
-        return self._kept[text]
+        if text not in self._cache:
+            self._cache[text] = self._ids(text, MOST_STATEMENT)
+        return self._cache[text]
 
 
 def pack(rows: Sequence[tuple[list[int], list[list[int]]]]) -> Packed:
-    """Return what `Reader` takes of passages and the statements about each, which stand first."""
-    width = max(len(passage) + sum(map(len, asked)) for passage, asked in rows)
+    """Return the input of `Reader` for passages with statements; statements come first in a row."""
+    width = max(len(passage) + sum(map(len, statements)) for passage, statements in rows)
     ids = torch.zeros(len(rows), width, dtype=torch.long)
     places, texts = torch.zeros_like(ids), torch.full_like(ids, _PADDING)
     pairs = []
-    for row, (passage, asked) in enumerate(rows):
+    for row, (passage, statements) in enumerate(rows):
         start = 0
-        for number, text in (*enumerate(asked, 1), (0, passage)):
+        for number, text in (*enumerate(statements, 1), (0, passage)):
             end = start + len(text)
             ids[row, start:end] = torch.tensor(text)
             places[row, start:end] = torch.arange(len(text))
@@ -195,7 +203,7 @@ def pack(rows: Sequence[tuple[list[int], list[list[int]]]]) -> Packed:
 
 
 def quick_products(device: str) -> Any:
-    """Return a context of products in bfloat16, where the processor has them."""
+    """Return a context with products in bfloat16 if the processor supports them."""
     able = device != "cpu" or torch.ops.mkldnn._is_mkldnn_bf16_supported()
     return torch.autocast(device, torch.bfloat16, enabled=able)
 
@@ -205,11 +213,11 @@ def predict(
 ) -> npt.NDArray[np.float64]:
     """Return log-odds of support, float64 [pairs]; a pair is (passage, statement)."""
     about = defaultdict(list)
-    for place, (text, _) in enumerate(pairs):
-        about[text].append(place)
-    todo = [(words.passage(text), found[i : i + 8]) for text, found in about.items()
-            for i in range(0, len(found), 8)]  # fmt: skip
-    todo.sort(key=lambda one: len(one[0]))
+    for position, (text, _) in enumerate(pairs):
+        about[text].append(position)
+    todo = [(words.passage(text), positions[i : i + 8]) for text, positions in about.items()
+            for i in range(0, len(positions), 8)]  # fmt: skip
+    todo.sort(key=lambda entry: len(entry[0]))
     out = np.zeros(len(pairs))
     reader.eval()
     with torch.no_grad():
@@ -225,9 +233,9 @@ def predict(
 
 
 def export(reader: Reader, path: Path) -> None:
-    """Write `OnePassage` as ONNX, its matrices and words in four bits, its products in eight.
+    """Write `OnePassage` as ONNX with 4-bit matrices and words, and 8-bit products.
 
-    The matrices are written beside it.
+    The matrices are written into a separate file next to it.
     """
     import onnx
 

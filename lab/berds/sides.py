@@ -1,14 +1,14 @@
-"""How often the detector of perspectives tells the side of an argument, on development pages alone.
+"""How often does the detector of perspectives find the side of an argument? On development pages.
 
     PNYX_DATA=DATA python lab/berds/sides.py [--folder FOLDER]
 
-The arguments are those of the Debatewise pages by which the detector of perspectives was chosen
-(`debates.parts_of`: development). The detector is asked whether each supports what pro says on the
-page's title and whether it supports what con says (`pnyx.judging.statements`). The slope that turns
-the difference of the two log-odds into a probability is fitted on half of the pages and measured on
-the other half, both ways round; so is the share of right sides among those that it is surest of.
-FOLDER holds another detector, as lab/training/train_perspectives.py writes it. What the encoder's
-former stance head reached: docs/explain/decisions/sides.md.
+The arguments are those of the Debatewise pages with which the detector was chosen
+(`debate_sets.parts_of`: development). The detector judges whether an argument supports the
+statements of pro and of con on the title of its page (`pnyx.judging.statements`). The slope that
+turns the difference of log-odds into a probability is fitted on each half of the pages and measured
+on the other; so is the share of right sides among the most confident predictions. FOLDER contains
+another detector, as written by lab/training/train_perspectives.py. For the results of the former
+stance head of the encoder see docs/explain/decisions/sides.md.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from debates import Debates, parts_of, tidy
-from shipped import open_detector
+from debate_sets import Debates, parts_of, tidy
+from detector_figures import open_detector
 
 from pnyx.judging.passages import pieces_of
 from pnyx.judging.questions import Support
@@ -44,7 +44,7 @@ def pages() -> list[tuple[str, str, str, str, int]]:
     debates = Debates(DATA)
     parts = parts_of(debates)
     raw = json.loads((DATA / "perspectrum/debatewise_raw.json").read_text("utf-8"))
-    found = []
+    rows = []
     for key, part in parts.items():
         if part != "development":
             continue
@@ -54,8 +54,8 @@ def pages() -> list[tuple[str, str, str, str, int]]:
             for row in page[column]:
                 text = " ".join(" ".join(row["argument"]["description"]).split())
                 if len(text.split()) >= 25:
-                    found.append((key, pro, con, text, side))
-    return found
+                    rows.append((key, pro, con, text, side))
+    return rows
 
 
 def log_odds(answers: Sequence[Any]) -> Floats:
@@ -96,8 +96,8 @@ def figures(name: str, x: Floats, y: Floats, groups: npt.NDArray[Any]) -> None:
           f"Brier {np.mean((p - y) ** 2):.3f}, slope {slope(x, y):.3f}", end="")  # fmt: skip
     sure = np.maximum(p, 1 - p)
     for least in (0.6, 0.65):
-        kept = sure >= least
-        print(f"; from {least}: {hits[kept].mean():.2f} of {kept.mean():.2f}", end="")
+        confident = sure >= least
+        print(f"; from {least}: {hits[confident].mean():.2f} of {confident.mean():.2f}", end="")
     first = np.argsort(-sure, kind="stable")
     for share in _SHARES:
         print(f"; surest {share}: {hits[first[: round(share * len(y))]].mean():.3f}", end="")
@@ -113,13 +113,15 @@ def main() -> None:
     y = np.array([float(r[4] == 1) for r in rows])
     print(f"{len(rows)} arguments of {len(set(groups))} pages, {int(y.sum())} for the claim")
     detector = open_detector(folder) if folder else load_perspective_student()
-    asked = [
+    questions = [
         [Support("", piece, statement) for piece in pieces_of(text) for statement in pair]
         for _, *pair, text, _ in rows
     ]
-    odds = log_odds(detector.judge([question for own in asked for question in own]))
-    ends = np.cumsum([len(own) for own in asked])
-    parts = [own.reshape(-1, 2) for own in np.split(odds, ends[:-1])]
+    odds = log_odds(
+        detector.judge([question for text_questions in questions for question in text_questions])
+    )
+    ends = np.cumsum([len(text_questions) for text_questions in questions])
+    parts = [values.reshape(-1, 2) for values in np.split(odds, ends[:-1])]
     ways: dict[str, Callable[[Floats], float]] = {
         "best passage": lambda z: float(np.subtract(*z.max(0))),
         "mean of passages": lambda z: float(np.subtract(*z.mean(0))),

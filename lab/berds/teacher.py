@@ -1,16 +1,16 @@
-"""A causal language model's verdicts on retrieved passages, to train a student on.
+"""Verdicts of a causal language model on retrieved passages, for training a student.
 
     PNYX_DATA=DATA python lab/berds/teacher.py --model FOLDER --out FILE [--pairs N]
-    ... --views      # of the perspectives of BERDS's development questions, not of debates' claims
-    ... --measure    # figures on the labelled pairs of BERDS; nothing is learnt from the answers
+    ... --views      # about the perspectives of BERDS's development questions, not debates' claims
+    ... --measure    # figures on the labelled pairs of BERDS; the answers are not used for training
 
-FOLDER holds a causal model as transformers writes it (safetensors). Statements are asked about
-passages of a mixed corpus: debates, encyclopaedic texts and reports, none of the topics that
-`debates.parts_of` sets apart. One line per passage, written as soon as it is answered; run it
+FOLDER contains a causal model in the format of transformers (safetensors). Statements are judged on
+passages of a mixed corpus: debates, encyclopaedic texts and reports, without the topics that
+`debate_sets.parts_of` holds out. Each passage is a line, written as soon as it is answered; run it
 again to resume.
 
-The passage stands before the statements, and no statement sees another, so that a passage is read
-once for all of them.
+The passage comes before the statements, and statements do not attend to each other, so that a
+passage is read once for all of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import detection
 import numpy as np
 import numpy.typing as npt
 import torch
-from debates import Debates, Rows, encyclopaedic, parts_of, reports
+from debate_sets import Debates, Rows, encyclopaedic, parts_of, reports
 
 from pnyx.models.embed.encoder import load_encoder
 
@@ -55,8 +55,8 @@ _POINTS, _OTHERS = 4, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A passage, and the statements asked about it."""
+class PassageStatements:
+    """A passage, and the statements to judge on it."""
 
     text: str
     source: str
@@ -64,7 +64,7 @@ class Asked:
 
 
 class Teacher:
-    """Log-odds of yes against no, of all statements about a passage at once."""
+    """Log-odds of yes against no, for all statements on a passage at once."""
 
     def __init__(self, folder: Path) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -76,25 +76,25 @@ class Teacher:
         self._answers = [self._forms("yes"), self._forms("no")]
         self._prefix = self._ids(PREFIX)
         with torch.inference_mode():
-            known = torch.tensor([self._prefix], device=self._device)
-            self._cache = self._model.model(input_ids=known, use_cache=True).past_key_values
+            prefix = torch.tensor([self._prefix], device=self._device)
+            self._cache = self._model.model(input_ids=prefix, use_cache=True).past_key_values
 
     def _forms(self, word: str) -> list[int]:
-        found = {self._ids(form)[0] for form in (word, word.title(), word.upper())}
-        return sorted(found)
+        ids = {self._ids(form)[0] for form in (word, word.title(), word.upper())}
+        return sorted(ids)
 
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
         return ids
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def judge(self, asked: Asked) -> list[float]:
+    def judge(self, item: PassageStatements) -> list[float]:
         """Return the log-odds of support of each statement."""
-        # What the texts say must not read as the template's own marks.
-        plain = " ".join(asked.text.replace("<|", "< |").split())
+        # Texts must not contain the marks of the template.
+        plain = " ".join(item.text.replace("<|", "< |").split())
         parts = [self._ids(plain)]
         parts += [
-            self._ids(ASKED.format(statement=s.replace("<|", "< |"))) for s in asked.statements
+            self._ids(ASKED.format(statement=s.replace("<|", "< |"))) for s in item.statements
         ]
         part = torch.tensor([n for n, p in enumerate(parts) for _ in p], device=self._device)
         before, first = len(self._prefix), len(self._prefix) + len(parts[0])
@@ -106,7 +106,7 @@ class Teacher:
         mask = torch.zeros(len(part), before + len(part), dtype=self._model.dtype)
         mask = mask.to(self._device)
         mask[:, before:].masked_fill_(~seen, torch.finfo(mask.dtype).min)
-        found = self._model.model(
+        states = self._model.model(
             input_ids=torch.tensor([list(itertools.chain(*parts))], device=self._device),
             attention_mask=mask[None, None],
             position_ids=torch.tensor([places], device=self._device),
@@ -114,19 +114,19 @@ class Teacher:
             use_cache=True,
         ).last_hidden_state[0]
         ends = np.cumsum([len(p) for p in parts])[1:] - 1
-        z = self._model.lm_head(found[torch.tensor(ends, device=self._device)]).float()
+        z = self._model.lm_head(states[torch.tensor(ends, device=self._device)]).float()
         logs = [torch.logsumexp(z[:, forms], dim=1) for forms in self._answers]
         odds: list[float] = (logs[0] - logs[1]).tolist()
         return odds
 
 
-def lessons(data: Path, views: bool, seed: int = 0) -> Iterator[Asked]:
-    """Yield what is to be asked, always the same for the same data, topic after topic.
+def lessons(data: Path, views: bool, seed: int = 0) -> Iterator[PassageStatements]:
+    """Yield the passages and statements to judge, by topic; the same for the same data.
 
     Args:
         data: folder of the data sets.
-        views: about the perspectives of BERDS's development questions, or about debates' claims.
-        seed: of all that is drawn.
+        views: use the perspectives of BERDS's development questions, not the claims of debates.
+        seed: seed of the random draws.
     """
     debates, encoder, rng = Debates(data), load_encoder(), random.Random(seed)
     keys = list(debates.topics)
@@ -137,8 +137,8 @@ def lessons(data: Path, views: bool, seed: int = 0) -> Iterator[Asked]:
         for p in debates.passages
         if parts[p.topic] == "train" and p.source != "views" and len(p.text.split()) >= 60
     ]
-    talk = [one for one in texts if one[1] != "introduction"]
-    calm = [one for one in texts if one[1] == "introduction"]
+    talk = [pair for pair in texts if pair[1] != "introduction"]
+    calm = [pair for pair in texts if pair[1] == "introduction"]
     calm += [(text, "encyclopaedic") for text in encyclopaedic(data)]
     calm += [(text, "report") for text in reports(data)]
     rng.shuffle(talk)
@@ -155,45 +155,45 @@ def lessons(data: Path, views: bool, seed: int = 0) -> Iterator[Asked]:
         rows = np.asarray(encoder.encode(points)) if points else None
         near = [keys[j] for j in trained if 0.3 < vectors[i] @ vectors[j] < 0.6]
         for pool, beside in pools:
-            for place in _drawn(beside @ vectors[i], rng):
-                asked = [topic.claim, topic.negation]
+            for position in _drawn(beside @ vectors[i], rng):
+                statements = [topic.claim, topic.negation]
                 if rows is not None:
-                    order = np.argsort(-(rows @ beside[place]))[:_POINTS]
-                    asked += [points[j] for j in order]
+                    order = np.argsort(-(rows @ beside[position]))[:_POINTS]
+                    statements += [points[j] for j in order]
                 others = rng.sample(near, min(_OTHERS, len(near)))
-                asked += [debates.topics[key].claim for key in others]
-                text, source = pool[place]
-                yield Asked(text, source, tuple(dict.fromkeys(asked)))
+                statements += [debates.topics[key].claim for key in others]
+                text, source = pool[position]
+                yield PassageStatements(text, source, tuple(dict.fromkeys(statements)))
 
 
 def _drawn(scores: Rows, rng: random.Random) -> Sequence[int]:
-    """Return places of passages: two of the first, one of those behind."""
+    """Return positions of passages: two from the first `_NEAR`, one from the rest."""
     order = [int(i) for i in np.argsort(-scores)[:_WIDE]]
     return rng.sample(order[:_NEAR], 2) + rng.sample(order[_NEAR:], 1)
 
 
 def teach(teacher: Teacher, out: Path, pairs: int, views: bool) -> None:
-    """Ask until so many pairs are answered; what stands in `out` is not asked again."""
+    """Ask until `pairs` pairs are answered, except those with answers in `out`."""
     done = 0
-    known: set[tuple[str, tuple[str, ...]]] = set()
+    answered: set[tuple[str, tuple[str, ...]]] = set()
     if out.exists():
         for line in out.read_text(encoding="utf-8").splitlines(keepends=True):
             if line.endswith("\n"):
                 row = json.loads(line)
-                known.add((row["text"], tuple(row["statements"])))
+                answered.add((row["text"], tuple(row["statements"])))
                 done += len(row["statements"])
     start, begun = time.monotonic(), done
     with out.open("a", encoding="utf-8") as stream:
-        for asked in lessons(DATA, views):
+        for item in lessons(DATA, views):
             if done >= pairs:
                 break
-            if (asked.text, asked.statements) in known:
+            if (item.text, item.statements) in answered:
                 continue
-            row = {"text": asked.text, "source": asked.source, "statements": asked.statements,
-                   "odds": [round(x, 4) for x in teacher.judge(asked)]}  # fmt: skip
+            row = {"text": item.text, "source": item.source, "statements": item.statements,
+                   "odds": [round(x, 4) for x in teacher.judge(item)]}  # fmt: skip
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
             stream.flush()
-            done += len(asked.statements)
+            done += len(item.statements)
             if done % 20 == 0:
                 pace = (done - begun) / (time.monotonic() - start)
                 print(f"{done} of {pairs} pairs, {pace:.2f} a second", file=sys.stderr)
@@ -202,22 +202,22 @@ def teach(teacher: Teacher, out: Path, pairs: int, views: bool) -> None:
 def odds_of(teacher: Teacher, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
     """Return log-odds of (passage, statement) pairs, float64 [pairs]."""
     about: dict[str, list[int]] = defaultdict(list)
-    for place, (text, _) in enumerate(pairs):
-        about[text].append(place)
+    for position, (text, _) in enumerate(pairs):
+        about[text].append(position)
     out = np.zeros(len(pairs))
     for text, at in about.items():
-        out[at] = teacher.judge(Asked(text, "", tuple(pairs[i][1] for i in at)))
+        out[at] = teacher.judge(PassageStatements(text, "", tuple(pairs[i][1] for i in at)))
     return out
 
 
 def measure(teacher: Teacher) -> dict[str, Any]:
-    """Return how the teacher orders the pairs of BERDS, alone and with the similarity."""
-    held = detection.held_out(DATA)
-    odds = odds_of(teacher, held.texts[detection.BERDS])
-    near = held.near[detection.BERDS]
+    """Return AUROC and AP of the teacher on the pairs of BERDS, alone and with the similarity."""
+    held_out = detection.held_out(DATA)
+    odds = odds_of(teacher, held_out.texts[detection.BERDS])
+    near = held_out.near[detection.BERDS]
     both = sum((x - x.mean()) / x.std() for x in (odds, near))
     systems = {"teacher": odds, "both": both}
-    return detection.order(held.sets[detection.BERDS], near, systems)
+    return detection.order(held_out.sets[detection.BERDS], near, systems)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Brings a question in anyone's words to the plain yes-no question, or claim, that it means."""
+"""Reduce a question in people's own words to a plain yes-no question or claim."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _re(pattern: str) -> re.Pattern[str]:
 
 
 _REWRITTEN: Final = (
-    # What is said before and after the question.
+    # Words before and after the question.
     (_re(rf"^(?:(?:hey|hi|so|well|ok|okay|guys|honestly|really|seriously|frankly|overall|again"
          rf"|on balance|in the end|all in all|in your (?:opinion|view))\b[,:]? )+{_ASKS}"), ""),
     (_re(r"^([^.!?]{9,}\?) (?:[^?]+|(?:and|if so)\b.+)$"), r"\1"),
@@ -62,16 +62,17 @@ _REWRITTEN: Final = (
 _ACT: Final = _re(r"^(?:why|would you) (\w+)")
 _FORBIDS: Final = _re(r"^(?:do not|don['’]t|never) (\w+)(?=[^?]*$)")
 _NO_ACT: Final = frozenset("say agree be have like think feel want".split())
-"""Verbs that do not name what may be done: "Would you be happier with less?"."""
+"""Verbs that do not name an action to discuss: "Would you be happier with less?"."""
 _NAMED: Final = _re(rf"^(?!if |when )([\w ]{{3,40}}): ({_ASKS}[^?:]+?) (?:it|them)\b([^?:]*\?)$")
-"""A matter, and what is asked of it: "Nuclear power: should we keep it?"."""
+"""A topic followed by a question about it: "Nuclear power: should we keep it?"."""
 
 
 def plain(line: str, verbs: frozenset[str]) -> str:
-    """Return a line of one question or claim without what stands around it.
+    """Return a question or claim without the words around it.
 
-    "Honestly, is college worth it?" gives "is college worth it?", "Why not ban X?" "Should we ban
-    X?", "THW ban X" "We should ban X". What is plain already stays; `verbs` are the known ones.
+    "Honestly, is college worth it?" gives "is college worth it?", "Why not ban X?" gives "Should we
+    ban X?", "THW ban X" gives "We should ban X". Plain lines are not changed; `verbs` are those in
+    the list.
     """
     for pattern, replacement in _REWRITTEN:
         line = pattern.sub(replacement, line, count=1)
@@ -85,7 +86,7 @@ def plain(line: str, verbs: frozenset[str]) -> str:
 
 
 def _small(phrase: str) -> str:
-    """Begin a phrase with a small letter, where its next word shows that it is no name."""
+    """Start a phrase in lower case if its second word shows that it is not a name."""
     words = phrase.split(" ")
     return phrase[:1].lower() + phrase[1:] if words[1:] and words[1].islower() else phrase
 
@@ -112,11 +113,11 @@ _ANY = re.compile(rf"\b(?:{AUXILIARIES})(?:n['’]t)?\b", re.IGNORECASE)
 
 
 def matter(core: str) -> tuple[str, bool] | None:
-    """Return what an open question asks about, and whether yes means that it is a good thing."""
+    """Return the topic of an open question, and whether yes means that it is a good thing."""
     for pattern in (*_BOTH_SIDES, _WRONG):
-        found = pattern.match(core)
-        if found and not _ANY.search(found["matter"]):
-            return found["matter"], pattern is not _WRONG
+        match = pattern.match(core)
+        if match and not _ANY.search(match["matter"]):
+            return match["matter"], pattern is not _WRONG
     return None
 
 
@@ -143,7 +144,7 @@ _RIVALS: Final = (
 )  # fmt: skip
 _WHICH = _re(r"^([^,:]{1,200}?) or ([^,:]{1,200})[,:] (?:which|what)(?: one)? "
              r"(should|must|can|would) (we|i|they|you|people) (.+)$")  # fmt: skip
-"""Two things to choose of: "Wind or nuclear power: which should we build?"."""
+"""A choice between two things: "Wind or nuclear power: which should we build?"."""
 _TWO_ACTS = _re(r"^((?:should|must|shall|can) we) ([a-z]+ .+?) or ([a-z]+)\b(.*)$")
 _STAYS = _re(r"^(should|must|shall|can|will) (.+?),? or (?:should (?:it|they) )?"
              r"((?:stay|remain|keep|continue) .+)$")  # fmt: skip
@@ -160,10 +161,10 @@ _BETTER = _re(r"^(?:which|what) (?:is|are) ((?:better|worse|more|less)\b[^,:]*)[
 
 
 def rivals(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
-    """Return the two questions or claims that a question offers the choice of, or None."""
+    """Return the two questions or claims between which a question offers a choice, or None."""
     for pattern, first, second in _RIVALS:
-        if found := pattern.match(core):
-            return _expanded(found, first), _expanded(found, second)
+        if match := pattern.match(core):
+            return _expanded(match, first), _expanded(match, second)
     if opposed := _OPPOSED.match(core):
         return f"{opposed[1]} {opposed[2]}", f"{opposed[1]} {opposed[3]}"
     return _two_acts(core, verbs) or _two_things(core, verbs)
@@ -186,27 +187,27 @@ def _two_things(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
         head = f"{which[4]} {which[3]} {which[5]}"
         return f"{head} {_as_small(which[1], which[2])}.", f"{head} {which[2]}."
     if better := _BETTER.match(core):
-        made = [f"{one} {'are' if _PLURAL.search(one) else 'is'} {better[1]}."
-                for one in better.groups()[1:]]  # fmt: skip
-        return made[0], made[1]
+        claims = [f"{thing} {'are' if _PLURAL.search(thing) else 'is'} {better[1]}."
+                for thing in better.groups()[1:]]  # fmt: skip
+        return claims[0], claims[1]
     if sorts := _TWO_SORTS.match(core):
         verb = "are" if _PLURAL.search(sorts[1]) else "is"
         return f"{sorts[1]} {verb} {sorts[2]}.", f"{sorts[1]} {verb} {sorts[3]}."
     things = _TWO_THINGS.match(core)
     if things and not _ANY.search(core) and not verbs.intersection(core.lower().split()):
-        one, other = _as_small(things[1], things[2]), things[2]
-        return f"{one} is better than {other}.", f"{other} is better than {one}."
+        first, other = _as_small(things[1], things[2]), things[2]
+        return f"{first} is better than {other}.", f"{other} is better than {first}."
     return None
 
 
-def _as_small(one: str, other: str) -> str:
-    """Begin a phrase, which opened a question, with a small letter if the other has none."""
-    return one[:1].lower() + one[1:] if other.islower() else one
+def _as_small(phrase: str, other: str) -> str:
+    """Start the first phrase of a question in lower case if the other phrase is in lower case."""
+    return phrase[:1].lower() + phrase[1:] if other.islower() else phrase
 
 
 _PLURAL = re.compile(r"[^su]s$")
 
 
-def _expanded(found: re.Match[str], template: str) -> str:
-    text = found.expand(template)
+def _expanded(match: re.Match[str], template: str) -> str:
+    text = match.expand(template)
     return re.sub(r"(?<= )(Is|Are)(?= )", lambda verb: verb[0].lower(), text)

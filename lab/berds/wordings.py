@@ -1,4 +1,4 @@
-"""Pairs of opposite statements in many wordings: fixed patterns, and questions written by hand."""
+"""Pairs of opposite statements in many wordings, from patterns and from hand-written questions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from clause_rules import lowered
 WRITTEN = Path(__file__).with_name("wordings.txt")
 
 Pair = tuple[str, str]
-"""What the claim's side asserts, and what the other does."""
+"""The assertion of the claim's side, and that of the other side."""
 
 _ANSWERED = 0.25
-"""Share of questions that are asked as they are, with yes and with no."""
+"""Share of questions that are used unchanged, with yes and with no."""
 
 _MOTION = re.compile(
     r"^(?:this house (?:would|should)|we should|the state should|governments should)(?P<no> not)? "
@@ -124,7 +124,7 @@ def _cap(text: str) -> str:
 
 @functools.cache
 def patterns(claim: str, negation: str) -> tuple[list[Pair], list[Pair]]:
-    """Return pairs that any claim has, and those of its kind."""
+    """Return pairs that suit any claim, and pairs for claims of this kind."""
     c = lowered(claim.rstrip("."))
     pairs = [
         (claim, negation),
@@ -138,22 +138,22 @@ def patterns(claim: str, negation: str) -> tuple[list[Pair], list[Pair]]:
     if question := question_from(claim):
         pairs += [(f"{question} Yes.", f"{question} No.")] * 2
     if motion := _MOTION.match(claim):
-        own = _acting(motion["act"])
-        found = [(turn, m["x"]) for rule, turn in _ACTS if (m := re.fullmatch(rule, motion["act"]))]
+        specific = _acting(motion["act"])
+        turns = [(turn, m["x"]) for rule, turn in _ACTS if (m := re.fullmatch(rule, motion["act"]))]
     elif motion := _SHOULD.match(claim):
         who = lowered(motion["who"])
-        own = _doing(who, motion["act"])
-        found = [(turn, who) for rule, turn in _FATES if re.fullmatch(rule, motion["act"])]
+        specific = _doing(who, motion["act"])
+        turns = [(turn, who) for rule, turn in _FATES if re.fullmatch(rule, motion["act"])]
     else:
         return pairs, []
-    for turn, x in found:
-        own += turn(x) * 2
-    return pairs, [(b, a) for a, b in own] if motion["no"] else own
+    for turn, x in turns:
+        specific += turn(x) * 2
+    return pairs, [(b, a) for a, b in specific] if motion["no"] else specific
 
 
 def written() -> Mapping[str, list[tuple[int, str]]]:
-    """Return by a topic's key (1 for its claim, -1 for the opposite; question)."""
-    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    """Return hand-written questions by topic: (1 for its claim or -1 for the opposite, text)."""
+    questions: dict[str, list[tuple[int, str]]] = defaultdict(list)
     keys: list[str] = []
     before = ""
     for line in WRITTEN.read_text("utf-8").splitlines():
@@ -161,16 +161,16 @@ def written() -> Mapping[str, list[tuple[int, str]]]:
         if mark == "=":
             keys = [*keys, text] if before == "=" else [text]
         for key in keys if mark in ("+", "-") else ():
-            found[key].append((1 if mark == "+" else -1, text))
+            questions[key].append((1 if mark == "+" else -1, text))
         before = mark
-    return found
+    return questions
 
 
 _read = functools.cache(claims)
 
 
 def written_pair(sign: int, question: str, draw: random.Random) -> Pair:
-    """Return the claims that a question is read as, or the question with yes and no."""
+    """Return the claims that the rules make of a question, or the question with yes and no."""
     answered = question.endswith("?") and draw.random() < _ANSWERED
     pair = (f"{question} Yes.", f"{question} No.") if answered else _read(question)
     return pair if sign > 0 else pair[::-1]

@@ -1,16 +1,15 @@
-"""ConQRet's published train split: its size beside the paper's, and finding its sources by title.
+"""ConQRet's published train split: its size compared with the paper, and retrieval by titles.
 
     PNYX_DATA=DATA python lab/conqret/train.py --write docs/lab/conqret.md
 
-Every number is printed by a `pnyx` command. The texts of the documents are not published, so a
-document is the title of a source as the page cites it; nothing here was chosen on these numbers.
+All numbers come from `pnyx` commands. The texts of the documents are not published, so a document
+is the title of a source as cited on the page. Nothing was chosen on these numbers.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "lab" / "judging")]
 
-from common import Report, arguments  # noqa: E402
+from common import Report, arguments, interval_cell, run_pnyx  # noqa: E402
 
 from pnyx.formats import read_qrels, write_qrels  # noqa: E402
 
@@ -33,32 +32,26 @@ PAPER = {
     "documents in pairs": ("documents", "-"),
     "sources on the pages": ("cited", "-"),
 }
-"""Row of Table 2 -> field of `pnyx build stats`, and what the paper has for the train split."""
+"""Row of Table 2 -> field of `pnyx build stats`, and the paper's value for the train split."""
 
 
 def pnyx(*argv: object, as_json: bool = True) -> Any:
-    """Run a command and return what it prints as JSON."""
-    line = [sys.executable, "-m", "pnyx", *map(str, argv), *(["--json"] if as_json else [])]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    """Run a command and return its JSON output."""
+    done = run_pnyx(*argv, *(["--json"] if as_json else []))
     if done.returncode:
         sys.exit(f"pnyx {' '.join(map(str, argv))}: {done.stderr.strip()}")
     return json.loads(done.stdout) if as_json else None
 
 
-def figure(measured: dict[str, Any]) -> str:
-    """Return a mean with its interval."""
-    return f"{measured['value']:.3f} [{measured['low']:.3f}, {measured['high']:.3f}]"
-
-
 def sizes(report: Report) -> None:
-    found = pnyx("build", "stats", DATA)
-    train = found["splits"]["train"]
+    stats = pnyx("build", "stats", DATA)
+    train = stats["splits"]["train"]
     report.head("train split", "here", "paper, Table 2")
     for label, (field, paper) in PAPER.items():
         value = train[field]
-        shown = f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
-        report.row(label, shown, paper)
-    words = found["words"]
+        text = f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
+        report.row(label, text, paper)
+    words = stats["words"]
     report.line()
     report.line(
         f"Relevant pairs: {train['pro']:,} pro, {train['con']:,} con; documents that both sides of "
@@ -87,9 +80,9 @@ def retrieval(report: Report, folder: Path) -> None:
             with path.open("w", encoding="utf-8") as stream:
                 write_qrels(stream, best.values())
             measures = ("--measure", "P@10", "--measure", "nDCG@10")
-            found = pnyx("measure", "retrieval", run, "--qrels", path, *measures)
-            values = found["measures"]
-            cells += [figure(values[name]) for name in ("P@10", "nDCG@10")]
+            measured = pnyx("measure", "retrieval", run, "--qrels", path, *measures)
+            values = measured["measures"]
+            cells += [interval_cell(values[name]) for name in ("P@10", "nDCG@10")]
         report.row(model, *cells)
 
 
@@ -101,19 +94,19 @@ def judging(report: Report, folder: Path) -> None:
         ("for each stance, the negatives of the other side", "both", "other-side"),
         ("for each stance, both", "both", "all"),
     )
-    for asked, stance, negatives in asked_of:
+    for question, stance, negatives in asked_of:
         name = f"{stance}-{negatives}"
         items, labels = folder / f"{name}.items", folder / f"{name}.labels"
-        made = pnyx(
+        built = pnyx(
             "build", "pairs", DATA / "train_qrels.csv", "--topics", DATA / "train_queries.csv",
             "--documents", folder / "documents.jsonl", "--stance", stance,
             *(("--negatives", negatives) if stance != "none" else ()),
             "--out", items, "--labels", labels,
         )  # fmt: skip
         pnyx("judge", "relevance", items, "--out", folder / name)
-        found = pnyx("measure", folder / name, "--labels", labels)["measures"]
-        report.row(asked, f"{made['pairs']:,}", f"{made['relevant']:,}",
-                   figure(found["auroc"]), figure(found["average_precision"]))  # fmt: skip
+        measured = pnyx("measure", folder / name, "--labels", labels)["measures"]
+        cells = (interval_cell(measured[name]) for name in ("auroc", "average_precision"))
+        report.row(question, f"{built['pairs']:,}", f"{built['relevant']:,}", *cells)
 
 
 def main() -> None:

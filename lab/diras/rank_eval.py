@@ -1,9 +1,9 @@
-"""nDCG and MAP as rank_eval 0.1.3 has them, which DIRAS's published figures were computed with.
+"""nDCG and MAP as in rank_eval 0.1.3, with which DIRAS's published figures were computed.
 
-It cuts gains down to whole numbers, counts a question where no pair gains anything as 0, and sorts
-by numba's `argsort`, which is not stable, reading the result backwards: equal scores come in an
-order that depends on where they stand among all scores. That algorithm is written out here, so that
-a later numba cannot change published figures; the tests hold it against numba's own
+rank_eval truncates gains to whole numbers, counts a question without any gain as 0, and sorts with
+numba's `argsort`, which is not stable, and reverses the result. So the order of equal scores
+depends on their positions among all scores. The algorithm is written out here, so that a later
+numba cannot change the figures; the tests compare it with numba's
 (docs/explain/decisions/rank-eval.md).
 """
 
@@ -20,14 +20,14 @@ from pnyx.stats import Measured
 from pnyx.stats.weighted_measures import Floats, defined_mean, numbers
 
 _SMALL = 15
-"""Parts shorter than this are sorted by insertion."""
+"""Parts shorter than this are sorted by insertion sort."""
 
 
 def rank_eval_order(scores: Sequence[float] | Floats) -> npt.NDArray[np.intp]:
-    """Return the places of the scores, (n,), the highest first, equal ones in rank_eval's order.
+    """Return the positions of the scores, (n,), highest first, ties in rank_eval's order.
 
     Args:
-        scores: (n,) finite numbers, in the order in which rank_eval was given them.
+        scores: (n,) finite numbers, in the input order of rank_eval.
     """
     keys = np.asarray(scores, dtype=np.float64).tolist()
     order = list(range(len(keys)))
@@ -48,9 +48,9 @@ def rank_eval_order(scores: Sequence[float] | Floats) -> npt.NDArray[np.intp]:
 
 
 def _partition(keys: list[float], order: list[int], low: int, high: int) -> int:
-    """Move smaller keys before a pivot (the median of three) and larger behind; return its place.
+    """Move smaller keys before a pivot (the median of three) and larger after; return its position.
 
-    Keys equal to the pivot are exchanged, too, which is what makes the order of ties odd.
+    Keys equal to the pivot are exchanged, too, which causes the unusual order of ties.
     """
     middle = (low + high) >> 1
     for left, right in ((low, middle), (middle, high), (low, middle)):
@@ -73,8 +73,8 @@ def _partition(keys: list[float], order: list[int], low: int, high: int) -> int:
 
 
 def _insertion_sort(keys: list[float], order: list[int], low: int, high: int) -> None:
-    for place in range(low + 1, high + 1):
-        moved, i = order[place], place
+    for start in range(low + 1, high + 1):
+        moved, i = order[start], start
         while i > low and keys[moved] < keys[order[i - 1]]:
             order[i] = order[i - 1]
             i -= 1
@@ -82,7 +82,7 @@ def _insertion_sort(keys: list[float], order: list[int], low: int, high: int) ->
 
 
 def ndcg(gains: Sequence[float], scores: Sequence[float], k: int | None = None) -> float | None:
-    """nDCG of one question's pairs, in the order in which they were answered; None without any."""
+    """Return nDCG of the pairs of a question, in the order of the answers; None without pairs."""
     gain = np.maximum(np.trunc(np.asarray(gains, dtype=np.float64)), 0.0)
     discount = 1 / np.log2(np.arange(len(gain)) + 2)
     discount[len(gain) if k is None else k :] = 0.0
@@ -93,7 +93,7 @@ def ndcg(gains: Sequence[float], scores: Sequence[float], k: int | None = None) 
 
 
 def average_precision(labels: Sequence[bool], scores: Sequence[float]) -> float | None:
-    """Average precision of one question's pairs, in their order; None without any."""
+    """Return the average precision of the pairs of a question, in order; None without pairs."""
     yes = np.asarray(labels, dtype=np.float64)
     if not yes.any():
         return 0.0 if len(yes) else None
@@ -103,18 +103,18 @@ def average_precision(labels: Sequence[bool], scores: Sequence[float]) -> float 
 
 
 def as_published(joined: LabelledVerdicts, true: Agreement) -> Agreement:
-    """Return figures with nDCG, MAP and what is made of them as rank_eval has them."""
+    """Return figures with nDCG, MAP and measures derived from them as rank_eval computes them."""
     groups: dict[str, list[tuple[float, bool, float]]] = {}
-    for one in sorted(joined.pairs, key=lambda pair: pair.verdict.line):
-        gold, p = one.gold, one.verdict.probability
+    for pair in sorted(joined.pairs, key=lambda pair: pair.verdict.line):
+        gold, p = pair.gold, pair.verdict.probability
         if p is not None and gold.yes is not None:
             gain = float(gold.yes) if gold.gain is None else gold.gain
-            groups.setdefault(one.group, []).append((gain, gold.yes, p))
-    own = [tuple(zip(*rows, strict=True)) for rows in groups.values()]
+            groups.setdefault(pair.group, []).append((gain, gold.yes, p))
+    columns = [tuple(zip(*rows, strict=True)) for rows in groups.values()]
     depths = {"ndcg": None, "ndcg@5": 5, "ndcg@10": 10, "ndcg@15": 15}
-    values = {name: [ndcg(g, p, k) for g, _, p in own] for name, k in depths.items()}
-    values["map"] = [average_precision(y, p) for _, y, p in own]
-    means = {name: defined_mean(numbers(found)) for name, found in values.items()}
+    values = {name: [ndcg(g, p, k) for g, _, p in columns] for name, k in depths.items()}
+    values["map"] = [average_precision(y, p) for _, y, p in columns]
+    means = {name: defined_mean(numbers(per_question)) for name, per_question in values.items()}
     if means["ndcg"] is not None and means["map"] is not None:
         means["info"] = (means["ndcg"] + means["map"]) / 2
     measures = {

@@ -1,9 +1,9 @@
 """DIRAS's published predictions as answers and labels, measured through Pnyx's public functions.
 
-The recipe of the paper's figures, found by recomputing its tables: the guess is yes where it holds
-"yes"; the probability of relevance is the confidence in a yes, and 1 less it of a no; partially
-relevant counts as relevant but has gain 0.5; rankings are those within questions, in the order of
-the file where rank_eval's order of ties counts.
+The recipe of the paper was reconstructed from its tables: a guess is yes if it contains "yes"; the
+probability of relevance is the confidence in a yes, and 1 minus the confidence in a no; partially
+relevant counts as relevant but has gain 0.5; rankings are within questions, in the order of the
+file, which decides ties in rank_eval.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pnyx.stats import Measured
 
 Row = Mapping[str, str]
 BINS = {"<= .95": ("0-90", "90-95"), "> .95": ("95-98", "98-100")}
-"""Confidence of the model -> ends of the files of hand-checked disagreements."""
+"""Confidence of the model -> suffixes of the files of hand-checked disagreements."""
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
@@ -38,20 +38,23 @@ def read_table(path: Path) -> list[dict[str, str]]:
 
 
 def relevance_label(row: Row) -> dict[str, Any]:
-    """ChatReportRetrieve: yes, no or partially, and whether people were unsure."""
+    """Return the label of a ChatReportRetrieve row: yes, no or partially; uncertain or not."""
     gold = row["gold"].lower()
     value = "yes" if "yes" in gold else "no" if "no" in gold else "partially"
     return {"value": value, "uncertain": int(row["hard"]), "group": row["Questions"]}
 
 
 def graded_label(row: Row) -> dict[str, Any]:
-    """ClimRetrieve: 1 to 3, all relevant; questions are the same but for case and spaces."""
+    """Return the label of a ClimRetrieve row: grade 1 to 3, always relevant.
+
+    Questions are compared without case and surrounding spaces.
+    """
     gain = int(row["relevance"]) / 3
     return {"value": True, "gain": gain, "group": row["question"].lower().strip()}
 
 
 def checked_label(row: Row) -> dict[str, Any]:
-    """Hand-checked disagreements: whether the model's guess was right (1) or not (0)."""
+    """Return the label of a hand-checked disagreement: the guess, inverted if it was wrong."""
     return {"value": _says_yes(row["llama_guess"]) == (float(row["annotation"]) == 1)}
 
 
@@ -61,7 +64,7 @@ def checked_label(row: Row) -> dict[str, Any]:
 def guess_answers(
     guesses: Sequence[str], confidences: Sequence[str], scale: float = 1.0
 ) -> list[dict[str, Any]]:
-    """A yes or no with the confidence in it, in [0, scale]; without either it is unscored."""
+    """Return yes or no with its confidence in [0, scale]; unscored if either is missing."""
     answers = []
     for guess, confidence in zip(guesses, confidences, strict=True):
         if not guess.strip() or not confidence.strip():
@@ -73,8 +76,8 @@ def guess_answers(
 
 
 def rank_answers(scores: Sequence[float]) -> list[dict[str, Any]]:
-    """Scores on any scale as probabilities that keep their order and their ties exactly."""
-    distinct = {score: place for place, score in enumerate(sorted(set(scores)))}
+    """Map scores on any scale to probabilities with the same order and ties."""
+    distinct = {score: rank for rank, score in enumerate(sorted(set(scores)))}
     top = max(1, len(distinct) - 1)
     ranked = [distinct[score] / top for score in scores]
     return [{"value": p >= 0.5, "probability": p, "unscored": None} for p in ranked]
@@ -96,8 +99,8 @@ class Figures:
     """One row of a table.
 
     Attributes:
-        true: as they are.
-        published: with the quirks of rank_eval, which the published ones depend on.
+        true: computed correctly.
+        published: computed as by rank_eval, for comparison with the published figures.
     """
 
     true: Agreement
@@ -106,8 +109,8 @@ class Figures:
     @property
     def pairs(self) -> str:
         counts = self.true.counts
-        scored, asked = counts["scored"], counts["asked"]
-        return f"{asked}" if scored == asked else f"{scored} of {asked}"
+        scored, total = counts["scored"], counts["asked"]
+        return f"{total}" if scored == total else f"{scored} of {total}"
 
     @property
     def questions(self) -> int:
@@ -117,7 +120,7 @@ class Figures:
 def measure(
     labels: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]], folder: Path
 ) -> Figures:
-    """Write answers and labels as files of Pnyx, and measure them as its users do."""
+    """Write answers and labels as files of Pnyx, and measure them through its public functions."""
     written = folder / "answers.jsonl", folder / "labels.jsonl"
     common = {"task": "relevance", "judge": "published"}
     _write(written[0], [{"id": str(n), **common, **row} for n, row in enumerate(answers)])
@@ -134,7 +137,7 @@ def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 def random_figures(
     labels: Sequence[Mapping[str, Any]], folder: Path, names: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, float], Figures]:
-    """Return the mean over the paper's five seeds: published, true, and the last run's figures."""
+    """Return means over the paper's five seeds (published, true), and the last run's figures."""
     runs = []
     for seed in range(40, 45):
         draw = random.Random(seed)
@@ -143,25 +146,25 @@ def random_figures(
     return published, {n: _mean([r.true.measures[n] for r in runs]) for n in names}, runs[-1]
 
 
-def _mean(found: Sequence[Measured]) -> float:
-    values = [m.value for m in found if m.value is not None]
+def _mean(measured: Sequence[Measured]) -> float:
+    values = [m.value for m in measured if m.value is not None]
     return math.fsum(values) / len(values) if values else math.nan
 
 
 def checked_accuracy(folder: Path, name: str, work: Path) -> dict[tuple[str, str], Measured]:
-    """Return how often the model was right where it disagreed with the original labels.
+    """Return how often the model was right when it disagreed with the original labels.
 
     Args:
-        folder: of the hand-checked files.
-        name: of the data set.
+        folder: folder of the hand-checked files.
+        name: name of the data set.
         work: folder to write to.
 
     Returns:
-        (bin of confidence, all, rel or irr) -> share of the checked disagreements; rel are those
-        that were relevant originally. Parts without any are not there.
+        (bin of confidence; all, rel or irr) -> share of the checked disagreements; rel are those
+        that were originally relevant. Empty parts are missing.
     """
-    found = {}
-    for shown, ends in BINS.items():
+    accuracies = {}
+    for label, ends in BINS.items():
         rows = [r for end in ends for r in read_table(folder / f"{name}_test_data_{end}.csv")]
         checked = [row for row in rows if row["annotation"].strip()]
         parts = {
@@ -174,10 +177,10 @@ def checked_accuracy(folder: Path, name: str, work: Path) -> dict[tuple[str, str
                 answers = guess_answers([r["llama_guess"] for r in chosen], ["1"] * len(chosen))
                 labels = [checked_label(row) for row in chosen]
                 figures = measure(labels, answers, work)
-                found[shown, part] = figures.true.measures["accuracy"]
-    return found
+                accuracies[label, part] = figures.true.measures["accuracy"]
+    return accuracies
 
 
 def _originally_relevant(row: Row) -> bool:
-    """RAG-Bench's label is gold or rel, of which rel is on the topic without an answer."""
+    """Return whether a row was labelled relevant: "gold" in RAG-Bench, 1 in the other sets."""
     return row["label"] == "gold" if "label" in row else float(row["oracle"]) == 1

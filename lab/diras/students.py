@@ -1,14 +1,14 @@
-"""Students and untrained judges on ChatReportRetrieve, question by question.
+"""Students and untrained judges on ChatReportRetrieve.
 
     PNYX_DATA=DATA python lab/diras/students.py [STUDENT ...]
-    ... --speed                            # also pairs a second, on this machine
-    ... --write docs/lab/relevance-students.md   # renews its section
+    ... --speed                            # also pairs per second on this machine
+    ... --write docs/lab/relevance-students.md   # updates its section
 
 STUDENT is a folder of `pnyx annotate distil`, trained without these questions. AUROC, AP and Info
-(mean of nDCG and MAP) are of the raw scores. F1 and ECE are of a curve (Platt) and a threshold
-fitted on the other questions. Differences are to the bar: the judge that `pnyx judge relevance`
-uses by default. Which similarity that judge uses, and which students `combined` adds,
-was chosen by looking at these very pairs; nothing else was.
+(mean of nDCG and MAP) use raw scores. F1 and ECE use a curve (Platt) and a threshold fitted on the
+other questions. Differences are from the bar: the default judge of `pnyx judge relevance`. Two
+choices were made on these pairs: the similarity of that judge, and the students that `combined`
+adds.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ Scores = np.ndarray
 
 
 class Pairs:
-    """ChatReportRetrieve as questions of relevance, with people's labels."""
+    """ChatReportRetrieve as relevance questions with people's labels."""
 
     def __init__(self, folder: Path) -> None:
         rows = read_table(folder / "chatreport_test.csv")
         self.released = read_table(folder / "chatreport_test_results.csv")
         self.students = read_table(folder / "student_predictions.csv")
-        self.asked = [
+        self.questions = [
             ask_relevance(str(n), r["Questions"], r["Paragraphs"], definition=r["Background"])
             for n, r in enumerate(rows)
         ]
@@ -63,32 +63,32 @@ class Pairs:
 # --- systems
 
 
-def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool) -> Scores:
-    """The packaged encoder's cosine, of the whole passage or of its closest sentence."""
+def similarities(questions: Sequence[Support], *, sentences: bool, definition: bool) -> Scores:
+    """Return the packaged encoder's cosine with the whole passage or its closest sentence."""
     from pnyx.judging.passages import read_passage
     from pnyx.models.embed.encoder import load_encoder
 
     encoder = load_encoder()
-    found = []
-    for q in asked:
+    cosines = []
+    for q in questions:
         query = f"{q.statement} {q.guideline}" if definition else q.statement
         texts = list(read_passage(q.text).sentences) if sentences else [q.text]
         vectors = encoder.encode([query, *(texts or [q.text])])
-        found.append(float((vectors[1:] @ vectors[0]).max()))
-    return (np.array(found) + 1) / 2
+        cosines.append(float((vectors[1:] @ vectors[0]).max()))
+    return (np.array(cosines) + 1) / 2
 
 
-def mean_of_sentences(asked: Sequence[Support]) -> Scores:
-    """The cosine of the mean of the sentences' vectors with question and definition."""
+def mean_of_sentences(questions: Sequence[Support]) -> Scores:
+    """Return the cosine of question and definition with the mean vector of the sentences."""
     from pnyx.judging.students.combined import closeness
     from pnyx.models.embed.encoder import load_encoder
 
-    return (closeness(load_encoder(), asked) + 1) / 2
+    return (closeness(load_encoder(), questions) + 1) / 2
 
 
 def student_scores(folder: str) -> Callable[[Pairs], Scores]:
     def run(pairs: Pairs) -> Scores:
-        answers = open_student(folder).judge(pairs.asked)
+        answers = open_student(folder).judge(pairs.questions)
         if any(not isinstance(answer, Judged) for answer in answers):
             raise SystemExit(f"{folder}: some pairs are unscored")
         return np.array([answer.provenance.details["raw"] for answer in answers])
@@ -99,7 +99,7 @@ def student_scores(folder: str) -> Callable[[Pairs], Scores]:
 def released(
     table: str, guess: str, confidence: str, scale: float = 1.0
 ) -> Callable[[Pairs], Scores]:
-    """The probabilities of a model whose answers DIRAS released."""
+    """Return a function for the probabilities of a model whose answers DIRAS released."""
 
     def run(pairs: Pairs) -> Scores:
         rows = getattr(pairs, table)
@@ -110,12 +110,12 @@ def released(
 
 
 def answered_by(name: str) -> Callable[[Pairs], Scores]:
-    """The probabilities of a judge of the package."""
+    """Return a function for the probabilities of a packaged judge."""
 
     def run(pairs: Pairs) -> Scores:
         import pnyx
 
-        answers = pnyx.ask(getattr(pnyx, name)(), pairs.asked)
+        answers = pnyx.ask(getattr(pnyx, name)(), pairs.questions)
         return np.array([answer.probability for answer in answers])
 
     return run
@@ -123,15 +123,15 @@ def answered_by(name: str) -> Callable[[Pairs], Scores]:
 
 SYSTEMS: dict[str, Callable[[Pairs], Scores]] = {
     "untrained: passage with question": lambda p: similarities(
-        p.asked, sentences=False, definition=False
+        p.questions, sentences=False, definition=False
     ),
     "untrained: passage with definition": lambda p: similarities(
-        p.asked, sentences=False, definition=True
+        p.questions, sentences=False, definition=True
     ),
     "untrained: closest sentence with definition": lambda p: similarities(
-        p.asked, sentences=True, definition=True
+        p.questions, sentences=True, definition=True
     ),
-    "untrained: mean of sentences with definition": lambda p: mean_of_sentences(p.asked),
+    "untrained: mean of sentences with definition": lambda p: mean_of_sentences(p.questions),
     BAR: answered_by("EncoderJudge"),
     "GPT-3.5 (released)": released("released", "gpt35_guess", "gpt35_confidence"),
     "Llama3-8B fine-tuned, Tok (released)": released(
@@ -144,8 +144,8 @@ SYSTEMS: dict[str, Callable[[Pairs], Scores]] = {
 # --- figures
 
 
-class Found:
-    """What a system reaches, pooled and by question."""
+class SystemFigures:
+    """The figures of a system, pooled and by question."""
 
     def __init__(self, pairs: Pairs, raw: Scores) -> None:
         folds = [pairs.names.index(name) for name in pairs.groups]
@@ -155,8 +155,8 @@ class Found:
         self.verdict = np.array([v for _, v in fitted])
         self.info = {name: self._info(pairs.groups == name) for name in pairs.names}
 
-    def _info(self, own: Scores) -> float:
-        gains, raw = self.pairs.gains[own], self.raw[own]
+    def _info(self, mask: Scores) -> float:
+        gains, raw = self.pairs.gains[mask], self.raw[mask]
         return (ndcg(gains, raw) + ranking_average_precision(gains > 0, raw)) / 2
 
     def measures(self, places: Scores, names: Sequence[str]) -> dict[str, float]:
@@ -167,16 +167,16 @@ class Found:
             "F1": ("f1", self.verdict.astype(float)),
             "ECE": ("ece", self.probability),
         }
-        found = {
+        figures = {
             name: MEASURES[measure].value(yes, scores[places])
             for name, (measure, scores) in values.items()
         }
         info = float(np.mean([self.info[name] for name in names]))
-        return {**found, "Info": info}
+        return {**figures, "Info": info}
 
 
 def draws_of(pairs: Pairs) -> Iterator[tuple[Scores, list[str]]]:
-    """Yield questions drawn anew, with their pairs, where both verdicts are among these."""
+    """Yield samples of questions with their pairs, if these contain both labels."""
     places = {name: np.flatnonzero(pairs.groups == name) for name in pairs.names}
     rng = np.random.default_rng(0)
     for _ in range(DRAWS):
@@ -186,29 +186,29 @@ def draws_of(pairs: Pairs) -> Iterator[tuple[Scores, list[str]]]:
             yield drawn, names
 
 
-def intervals(found: Found) -> str:
-    """Return the measures of a system with their 95 % intervals, in a line."""
-    at = found.measures(np.arange(len(found.pairs.yes)), found.pairs.names)
-    draws = [found.measures(drawn, names) for drawn, names in draws_of(found.pairs)]
-    low, high = np.percentile([list(one.values()) for one in draws], [2.5, 97.5], axis=0)
+def intervals(system: SystemFigures) -> str:
+    """Return a line with the measures of a system and their 95 % intervals."""
+    at = system.measures(np.arange(len(system.pairs.yes)), system.pairs.names)
+    draws = [system.measures(drawn, names) for drawn, names in draws_of(system.pairs)]
+    low, high = np.percentile([list(draw.values()) for draw in draws], [2.5, 97.5], axis=0)
     return ", ".join(
         f"{name} {value:.3f} [{low[n]:.3f}, {high[n]:.3f}]"
         for n, (name, value) in enumerate(at.items())
     )
 
 
-def differences(found: Found, bar: Found) -> dict[str, tuple[float, float, float]]:
-    """Return (difference, low, high) of each measure: questions drawn anew."""
-    pairs = found.pairs
+def differences(system: SystemFigures, bar: SystemFigures) -> dict[str, tuple[float, float, float]]:
+    """Return (difference, low, high) of each measure, from samples of questions."""
+    pairs = system.pairs
     everything = np.arange(len(pairs.yes))
     at = {
-        k: (found.measures(everything, pairs.names)[k], bar.measures(everything, pairs.names)[k])
+        k: (system.measures(everything, pairs.names)[k], bar.measures(everything, pairs.names)[k])
         for k in SHOWN
     }
     draws: list[list[float]] = []
     for drawn, names in draws_of(pairs):
-        one, other = found.measures(drawn, names), bar.measures(drawn, names)
-        draws.append([one[k] - other[k] for k in SHOWN])
+        ours, other = system.measures(drawn, names), bar.measures(drawn, names)
+        draws.append([ours[k] - other[k] for k in SHOWN])
     low, high = np.percentile(np.array(draws), [2.5, 97.5], axis=0)
     return {k: (at[k][0] - at[k][1], low[i], high[i]) for i, k in enumerate(SHOWN)}
 
@@ -217,14 +217,14 @@ def differences(found: Found, bar: Found) -> dict[str, tuple[float, float, float
 
 
 def speed(report: Report, folder: str, pairs: Pairs) -> None:
-    """Print pairs a second: each passage with one question, and each with all questions."""
+    """Report pairs per second: each passage with one question, and each with all questions."""
     judge = open_student(folder)
-    judge.judge(pairs.asked[:8])
-    alone = [q for q in pairs.asked if q.statement != pairs.asked[0].statement]
+    judge.judge(pairs.questions[:8])
+    alone = [q for q in pairs.questions if q.statement != pairs.questions[0].statement]
     begun = time.perf_counter()
     open_student(folder).judge(alone)
     single = len(alone) / (time.perf_counter() - begun)
-    questions = {q.statement: q.guideline for q in pairs.asked}
+    questions = {q.statement: q.guideline for q in pairs.questions}
     crossed = [
         ask_relevance(f"{n}/{k}", statement, q.text, definition=definition)
         for n, q in enumerate(alone)
@@ -249,7 +249,7 @@ def main() -> None:
     pairs = Pairs(Path(options.data) / "chatreportretrieve")
     report = Report("diras students")
     systems = SYSTEMS | {f"student {Path(s).name}": student_scores(s) for s in options.students}
-    found = {name: Found(pairs, run(pairs)) for name, run in systems.items()}
+    measured = {name: SystemFigures(pairs, run(pairs)) for name, run in systems.items()}
     everything = np.arange(len(pairs.yes))
     share = pairs.yes.mean()
     report.line()
@@ -260,19 +260,19 @@ def main() -> None:
     )
     names = ("AUROC", "AP", "F1", "Info", "ECE")
     report.head("system", *names, *(f"{name} minus the bar" for name in SHOWN))
-    for name, one in found.items():
-        values = one.measures(everything, pairs.names)
+    for name, figures in measured.items():
+        values = figures.measures(everything, pairs.names)
         cells = [f"{values[n]:.3f}" for n in names]
         if name != BAR:
             cells += [
                 f"{d:+.3f} [{low:+.3f}, {high:+.3f}]"
-                for d, low, high in differences(one, found[BAR]).values()
+                for d, low, high in differences(figures, measured[BAR]).values()
             ]
         else:
             cells += ["-"] * len(SHOWN)
         report.row(name, *cells)
     report.line()
-    report.line(f"The bar, {intervals(found[BAR])}.")
+    report.line(f"The bar, {intervals(measured[BAR])}.")
     if options.speed:
         report.line()
         for student in options.students:

@@ -2,11 +2,11 @@
 
     PNYX_DATA=DATA python lab/diras/tables.py
     ... --data FOLDER                      # instead of PNYX_DATA: the complete files
-    ... --write docs/lab/diras-tables.md   # renews its section
+    ... --write docs/lab/diras-tables.md   # updates its section
 
-DATA holds chatreportretrieve/, climretrieve/ and diras_general_qa/; what is not there is left out
-and reported. With all 660 pairs of ChatReportRetrieve, each row says how many of its figures equal
-those printed in the paper.
+DATA contains chatreportretrieve/, climretrieve/ and diras_general_qa/; missing sets are reported.
+With all 660 pairs of ChatReportRetrieve, each row shows how many of its figures equal those in the
+paper.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
 WHOLE = {"chatreportretrieve": 660, "climretrieve": 595}
-"""Pairs of the whole sets."""
+"""Number of pairs in the complete sets."""
 DIMENSIONS = ("unc", "bin", "cal", "info", "avg")
 DEPTHS = ("ndcg", "ndcg@5", "ndcg@10", "ndcg@15")
 RESULTS, STUDENTS = "chatreport_test_results.csv", "student_predictions.csv"
 
 
 class Setting(NamedTuple):
-    """A row of Table 1 or 2: its columns, and what the paper prints (None: a dash)."""
+    """A row of Table 1 or 2: its columns, and the printed figures (None: a dash)."""
 
     name: str
     file: str
@@ -64,7 +64,7 @@ def _student(name: str, run: str, *paper: float) -> Setting:
 
 
 GPT4 = (54.01, 86.32, 91.20, 88.48, 80.00)
-"""Cal. is printed as 91.10, a misprint: the Avg. beside it fits 91.20."""
+"""Cal. is printed as 91.10, which is a misprint: the printed Avg. requires 91.20."""
 NOTE = (
     "Unc., Bin., Cal., Info. and Avg. as published, that is with rank_eval's quirks "
     "([decision](../decisions/rank-eval.md)), which affect only Info. and Avg.; true: without "
@@ -149,9 +149,9 @@ def printed(values: Sequence[float | None]) -> str:
     return " / ".join("-" if value is None else f"{value:.2f}" for value in values)
 
 
-def equal(found: Sequence[float | None], paper: Sequence[float | None]) -> str:
-    """Say how many of the paper's figures these are, to its two decimals."""
-    pairs = [(a, b) for a, b in zip(found, paper, strict=True) if b is not None]
+def equal(values: Sequence[float | None], paper: Sequence[float | None]) -> str:
+    """Return how many figures equal those of the paper, at two decimals."""
+    pairs = [(a, b) for a, b in zip(values, paper, strict=True) if b is not None]
     same = sum(a is not None and f"{100 * a:.2f}" == f"{b:.2f}" for a, b in pairs)
     return f"{same} of {len(pairs)}"
 
@@ -164,7 +164,7 @@ def dimension_rows(
     labels = [relevance_label(row) for row in gold]
     tables = {name: read_table(folder / name) for name in {s.file for s in settings}}
     whole = len(gold) == WHOLE["chatreportretrieve"]
-    found = {}
+    by_setting = {}
     report.head(
         "setting", "Unc.", "Bin.", "Cal.", "Info.", "Avg.", "true Info. [95 %]",
         "true Avg. [95 %]", "pairs", "questions", "paper: Unc. / Bin. / Cal. / Info. / Avg.",
@@ -177,23 +177,23 @@ def dimension_rows(
             answers = guess_answers([row[setting.guess] for row in rows], scores, setting.scale)
         else:
             answers = rank_answers([float(score) for score in scores])
-        figures = found[setting.name] = measure(labels, answers, work)
-        own, true = figures.published.summary, figures.true.summary
-        shown = [
-            None if setting.paper[n] is None else own[name].value
+        figures = by_setting[setting.name] = measure(labels, answers, work)
+        published, true = figures.published.summary, figures.true.summary
+        values = [
+            None if setting.paper[n] is None else published[name].value
             for n, name in enumerate(DIMENSIONS)
         ]
         report.row(
             setting.name,
-            *map(percent, shown),
+            *map(percent, values),
             bounded(true["info"]),
             bounded(true["avg"]) if setting.guess else "-",
             figures.pairs,
             figures.questions,
             printed(setting.paper),
-            *([equal(shown, setting.paper)] if whole else []),
+            *([equal(values, setting.paper)] if whole else []),
         )
-    return found
+    return by_setting
 
 
 def graded_rows(report: Report, folder: Path, work: Path) -> None:
@@ -223,8 +223,8 @@ def graded_rows(report: Report, folder: Path, work: Path) -> None:
         else:
             answers = rank_answers([float(score) for score in scores])
         figures = measure(labels, answers, work)
-        own, true = figures.published.measures, figures.true.measures
-        values = [own[depth].value for depth in DEPTHS]
+        published, true = figures.published.measures, figures.true.measures
+        values = [published[depth].value for depth in DEPTHS]
         report.row(
             name,
             *map(percent, values),
@@ -239,16 +239,18 @@ def graded_rows(report: Report, folder: Path, work: Path) -> None:
 
 def checked_rows(report: Report, folder: Path, work: Path) -> None:
     """Print the rows of Table 8."""
-    parts = [(shown, part) for shown in BINS for part in ("all", "rel", "irr")]
-    heads = [f"{shown} {part} (n)" for shown, part in parts]
+    parts = [(label, part) for label in BINS for part in ("all", "rel", "irr")]
+    heads = [f"{label} {part} (n)" for label, part in parts]
     report.head("data set", *heads, "paper, in this order")
-    for name, (shown, paper) in TABLE_8.items():
-        found = checked_accuracy(folder, name, work)
+    for name, (label, paper) in TABLE_8.items():
+        accuracies = checked_accuracy(folder, name, work)
         cells = [
-            f"{percent(found[key].value)} ({found[key].asked})" if key in found else "-"
+            f"{percent(accuracies[key].value)} ({accuracies[key].asked})"
+            if key in accuracies
+            else "-"
             for key in parts
         ]
-        report.row(shown, *cells, printed(paper))
+        report.row(label, *cells, printed(paper))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Samples of answers to questions: people and a judge of known kappa say yes or no to each."""
+"""Simulated answers to questions, labelled yes or no by people and by a judge of known kappa."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from pnyx.stats.weighted_measures import Floats
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge that is equally often wrong where people say yes and where they say no.
+    """A judge with the same error rate on people's yes and on their no.
 
     Attributes:
         kappa: its true kappa.
-        share: of yes in people's labels, in (0, 1).
-        correlation: of answers to a question, in people's labels and in the judge's errors.
+        share: share of yes in people's labels, in (0, 1).
+        correlation: correlation between answers to the same question, in people's labels and in
+            the errors of the judge.
     """
 
     kappa: float
@@ -28,7 +29,7 @@ class Judge:
 
     @property
     def right(self) -> float:
-        """Return how often it must be right to have its kappa, by bisection."""
+        """Return the accuracy that gives its kappa, by bisection."""
         low, high = 0.5, 1.0
         for _ in range(60):
             middle = (low + high) / 2
@@ -43,7 +44,7 @@ class Judge:
     def rows(
         self, rng: np.random.Generator, sizes: Sequence[int], first: int = 0
     ) -> Iterator[CheckItem]:
-        """Yield the answers to questions of these sizes, which are numbered from `first`."""
+        """Yield answers to questions of these sizes; questions are numbered from `first`."""
         right, count = self.right, len(sizes)
         share, on_yes, on_no = (self._beta(rng, x, count) for x in (self.share, right, right))
         for question, size in enumerate(sizes):
@@ -66,7 +67,7 @@ class Judge:
 
 
 def sizes_of(labels: int, questions: int, *, uneven: bool = False) -> list[int]:
-    """Return how many answers each question has."""
+    """Return the number of answers to each question."""
     if not uneven:
         return [labels // questions] * questions
     shares = 1 / np.arange(1, questions + 1)
@@ -74,12 +75,12 @@ def sizes_of(labels: int, questions: int, *, uneven: bool = False) -> list[int]:
 
 
 def table(rows: Iterable[CheckItem]) -> CheckItems:
-    """Return rows as `pnyx check` reads them."""
+    """Return rows in the form that `pnyx check` uses."""
     return CheckItems(list(rows), "yes-no", ("judge",), ("human",), "question")
 
 
 def naive_kappa(rows: Iterable[CheckItem]) -> tuple[float, float]:
-    """Return kappa and its standard error, if all answers are taken to be independent."""
+    """Return kappa and its standard error under the assumption of independent answers."""
     cells = np.zeros((2, 2))
     for row in rows:
         cells[int(bool(row.labels["human"])), int(bool(row.verdicts["judge"]))] += 1

@@ -1,14 +1,14 @@
-"""Do the decision and the plan of `pnyx check` keep what they promise? By simulation.
+"""Do the decisions and plans of `pnyx check` have their stated error rates? A simulation.
 
     python lab/judging/check_simulation.py [--repeats 100]
-    ... --write docs/lab/check.md   # renews its sections
+    ... --write docs/lab/check.md   # updates its sections
 
-People say yes or no to the answers of questions, and so does a judge. Each question has its own
-share of yes and its own error rates, drawn from beta distributions, so that answers to a question
-are alike. The true kappa and the true positive rate are those of infinitely many questions.
+People and a judge label answers to questions with yes or no. Each question has its own share of yes
+and its own error rates, drawn from beta distributions, so that answers to a question are
+correlated. The true kappa and the true positive rate are those of infinitely many questions.
 
-The baselines see the same samples: the interval of kappa of Fleiss, Cohen and Everitt (Psychol.
-Bull. 72, 1969), which takes all answers to be independent, and the value without an interval.
+The baselines use the same samples: the interval of kappa of Fleiss, Cohen and Everitt (Psychol.
+Bull. 72, 1969), which assumes independent answers, and the value without an interval.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SIZES = ((30, 5), (30, 15), (100, 5), (100, 10), (100, 30), (300, 5), (300, 15),
 """Labels and questions."""
 FEW = (100, 2)
 UNEVEN = ((100, 10), (300, 15), (300, 60))
-"""Labels and questions of which the n-th has one n-th of the labels of the first."""
+"""Labels and questions; the n-th question has 1/n of the labels of the first."""
 FEW_KINDS = (
     ("30 in 2, independent", "accuracy", [15] * 2, 0.5, 0.0),
     ("30 in 3, independent", "accuracy", [10] * 3, 0.5, 0.0),
@@ -58,12 +58,12 @@ PARTS = {
     "few labels": "three times as many",
     "plans": "with 50 % yes",
 }
-"""Part of the simulation -> its samples, in words."""
+"""Part of the simulation -> description of its samples."""
 
 
 @dataclass
 class Decisions:
-    """Decisions about one measure in many samples, and how often its intervals hold the truth."""
+    """Decisions about a measure in many samples, and how often its intervals contain the truth."""
 
     verdicts: Counter[BarVerdict] = field(default_factory=Counter)
     intervals: int = 0
@@ -85,12 +85,12 @@ class Decisions:
 
     @property
     def coverage(self) -> str:
-        """How many of the intervals hold the truth, in percent, and their mean width."""
+        """The share of intervals that contain the truth, in percent, and their mean width."""
         count = max(1, self.intervals)
         return f"{100 * self.covered / count:.1f}, {self.width / count:.2f}"
 
     def __add__(self, other: Decisions) -> Decisions:
-        """Return both together."""
+        """Return the sum of both."""
         return Decisions(
             self.verdicts + other.verdicts,
             self.intervals + other.intervals,
@@ -105,7 +105,7 @@ Cell = dict[tuple[str, str], Decisions]
 
 
 def decide(judge: Judge, truth: str, sizes: Sequence[int], repeats: int) -> Cell:
-    """Decide about many samples of one judge, by each method."""
+    """Decide about many samples of a judge with each method."""
     cell = {(method, truth): Decisions() for method in METHODS}
     tpr = Judge(BAR, judge.share, 0.0).right
     rng = np.random.default_rng(11)
@@ -125,13 +125,13 @@ def decide(judge: Judge, truth: str, sizes: Sequence[int], repeats: int) -> Cell
 
 
 def interval_of(measured: Measured) -> Interval | None:
-    """Return the interval of a measure, None where it has none."""
+    """Return the interval of a measure, or None."""
     low, high = measured.low, measured.high
     return None if low is None or high is None else (low, high)
 
 
 def merged(cells: Iterable[Cell]) -> Cell:
-    """Return the decisions of several cells together."""
+    """Return the sum of the decisions of several cells."""
     total: Cell = {}
     for cell in cells:
         for key, decisions in cell.items():
@@ -151,7 +151,7 @@ def kinds() -> Iterator[tuple[str, list[int], float]]:
 
 
 def report_decisions(report: Report, repeats: int) -> None:
-    """Tabulate how often the decision is wrong, and how often the interval holds the truth."""
+    """Tabulate how often the decision is wrong, and how often the interval contains the truth."""
     rows: dict[str, Cell] = {}
     for name, sizes, correlation in kinds():
         rows[name] = merged(
@@ -191,7 +191,7 @@ def report_decisions(report: Report, repeats: int) -> None:
 
 
 def report_few(report: Report, repeats: int) -> None:
-    """Tabulate what intervals of few labels or groups would decide by themselves, at the bar."""
+    """Tabulate the decisions of intervals alone, with few labels or groups, at the bar."""
     report.head(
         "labels in questions, errors",
         "measure at its bar",
@@ -217,7 +217,7 @@ def report_few(report: Report, repeats: int) -> None:
 
 @dataclass
 class Plans:
-    """Outcomes of plans: lists have an entry for each plan that was followed."""
+    """Outcomes of plans; lists have an entry for each plan that was followed."""
 
     named: list[int] = field(default_factory=list)
     reached: list[bool] = field(default_factory=list)
@@ -229,7 +229,7 @@ class Plans:
     unnamed: int = 0
 
     def row(self, *names: str) -> list[str]:
-        """Return means: percentages, of widths numbers."""
+        """Return means, as percentages except for widths."""
         cells = []
         for name in names:
             values = getattr(self, name)
@@ -241,7 +241,7 @@ class Plans:
 def follow_plans(
     labels: int, questions: int, correlation: float, repeats: int, half: bool
 ) -> Plans:
-    """Plan, label what the plan names, and measure again; `half`: for a half-width, else a bar."""
+    """Plan, add the planned labels, and measure again, for a half-width or (not `half`) a bar."""
     plans, rng, each = Plans(), np.random.default_rng(13), labels // questions
     goals = {"half_width": HALF_WIDTH} if half else {"bars": {"kappa": BAR}}
     for repeat in range(repeats):
@@ -284,7 +284,7 @@ def _follow(
 
 
 def report_plans(report: Report, repeats: int) -> None:
-    """Tabulate how often the labels that a plan names are enough."""
+    """Tabulate how often the number of labels of a plan is enough."""
     for half in (True, False):
         first = f"half-width {HALF_WIDTH:g}" if half else f"bar {BAR:g}"
         columns = ("reached", "ratio", "naive") if half else ("promised", "reached", "wrong")

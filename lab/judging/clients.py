@@ -1,17 +1,17 @@
-"""Ask files of questions through one client, the engine or a peer, and measure what that takes.
+"""Ask the questions of files through one client, the engine or a peer; measure time and memory.
 
 The benchmarks run it for each client with the interpreter of that client's environment; it imports
-only the standard library and the client. Its one argument is JSON:
+only the standard library and the client. Its only argument is JSON:
 
     client       a name of CLIENTS
     url          of the server's API
-    work         JSONL files to ask in turn; the first is the warm-up and is not measured
-    concurrency  the most requests at once
-    folder       for stores and caches; each file of work gets fresh ones
+    work         JSONL files to ask one after another; the first is the warm-up, not measured
+    concurrency  maximum number of concurrent requests
+    folder       folder for stores and caches; each file of work gets new ones
 
-The last line of output is JSON: for each measured file `wall` and `cpu` (s, of this process with
-all its threads) and `yes`, the questions that got the server's verdict, read from its JSON; for
-the process `megabytes`, its largest resident size, and `versions`.
+The last line of output is JSON. For each measured file it contains `wall` and `cpu` (seconds of
+this process with all its threads) and `yes`, the number of questions with the verdict of the
+server, read from its JSON; for the process `megabytes`, its largest resident size, and `versions`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TIMEOUT = 120.0
 async def bounded(
     rows: Sequence[Row], ask: Callable[[Row], Awaitable[Any]], concurrency: int
 ) -> int:
-    """Ask all with a semaphore and return how many said yes; failures are not yes."""
+    """Ask all questions with a semaphore, and return the number of yes; failures do not count."""
     semaphore = asyncio.Semaphore(concurrency)
 
     async def one(row: Row) -> Any:
@@ -51,7 +51,7 @@ async def bounded(
 
 
 def pnyx(url: str, concurrency: int) -> Ask:
-    """`pnyx.ask`: schema, strict parsing, adaptive concurrency, a commit for each reply."""
+    """Ask by `pnyx.ask`: schema, strict parsing, adaptive concurrency, a commit for each reply."""
     from pnyx.judging.base import ask
     from pnyx.judging.llm.judge import LlmJudge
     from pnyx.judging.questions import Support
@@ -71,7 +71,7 @@ def pnyx(url: str, concurrency: int) -> Ask:
 
 
 def minima(url: str, concurrency: int) -> Ask:
-    """`run_batched` of minima-llm with its cache on, then `json.loads`; no request-rate limit."""
+    """Ask by `run_batched` of minima-llm with its cache, then `json.loads`; no rate limit."""
     from minima_llm import BatchConfig, MinimaLlmConfig, MinimaLlmRequest, OpenAIMinimaLlm
 
     def run(rows: Sequence[Row], folder: Path) -> int:
@@ -109,7 +109,7 @@ def minima(url: str, concurrency: int) -> Ask:
 
 
 def deepeval(url: str, concurrency: int) -> Ask:
-    """`evaluate` of deepeval with a metric that asks its `LocalModel` once for a pydantic shape."""
+    """Ask by `evaluate` of deepeval; its metric asks its `LocalModel` for a pydantic model."""
     from deepeval import evaluate
     from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig
     from deepeval.metrics import BaseMetric
@@ -162,7 +162,7 @@ def deepeval(url: str, concurrency: int) -> Ask:
 
 
 def deepeval_model(url: str, concurrency: int) -> Ask:
-    """deepeval's `LocalModel.a_generate` alone, gathered with a semaphore; keeps nothing."""
+    """Ask by deepeval's `LocalModel.a_generate` alone, with a semaphore; stores nothing."""
     from deepeval.models import LocalModel
 
     model = LocalModel(model="test", base_url=url, api_key="none", temperature=0)
@@ -176,7 +176,7 @@ def deepeval_model(url: str, concurrency: int) -> Ask:
 
 
 def ragas(url: str, concurrency: int) -> Ask:
-    """`llm_factory(...).agenerate` of ragas for a pydantic shape, with its disk cache."""
+    """Ask by `llm_factory(...).agenerate` of ragas for a pydantic model, with its disk cache."""
     from openai import AsyncOpenAI
     from ragas.cache import DiskCacheBackend
     from ragas.llms import llm_factory
@@ -201,7 +201,7 @@ def ragas(url: str, concurrency: int) -> Ask:
 
 
 def openai(url: str, concurrency: int) -> Ask:
-    """The openai SDK with `asyncio.gather`, a semaphore and `json.loads`; keeps nothing."""
+    """Ask by the openai SDK with `asyncio.gather`, a semaphore and `json.loads`; stores nothing."""
     from openai import AsyncOpenAI
 
     async def main(rows: Sequence[Row]) -> int:
@@ -223,7 +223,7 @@ def openai(url: str, concurrency: int) -> Ask:
 
 
 def httpx2(url: str, concurrency: int) -> Ask:
-    """An httpx2 client with `asyncio.gather`, a semaphore and `json.loads`; keeps nothing."""
+    """Ask by httpx2 with `asyncio.gather`, a semaphore and `json.loads`; stores nothing."""
     import httpx2 as library
 
     async def main(rows: Sequence[Row]) -> int:
@@ -255,7 +255,7 @@ CLIENTS: dict[str, tuple[Callable[[str, int], Ask], tuple[str, ...]]] = {
     "openai": (openai, ("openai",)),
     "httpx2": (httpx2, ("httpx2",)),
 }
-"""Name -> how it asks, and the packages whose versions matter."""
+"""Name -> the function that asks, and the packages whose versions are reported."""
 
 
 def shape(row: Row) -> Row:
@@ -264,7 +264,7 @@ def shape(row: Row) -> Row:
 
 
 def one_text(row: Row) -> str:
-    """Return the messages as the one text that some peers take."""
+    """Return the messages as a single text, which some peers require."""
     return "\n\n".join(message["content"] for message in row["messages"])
 
 
@@ -280,7 +280,7 @@ def verdict_model() -> Any:
         "confidence": (float, ...),
     }
     model = create_model("Verdict", __module__=__name__, **fields)
-    globals()["Verdict"] = model  # ragas pickles what it keeps
+    globals()["Verdict"] = model  # ragas pickles its cache
     return model
 
 

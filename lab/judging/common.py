@@ -1,9 +1,10 @@
-"""What the benchmarks of the judge engine share: the server, the work, the report."""
+"""Shared parts of the benchmarks: the server, the questions, the report."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import json
 import os
 import platform
@@ -11,7 +12,7 @@ import random
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +28,7 @@ _WORDS = (
 
 
 class Server:
-    """The fake server, in a process of its own.
+    """The simulated server, in its own process.
 
     Attributes:
         url: the base URL of its API.
@@ -38,10 +39,10 @@ class Server:
         self.url = url
 
     def stats(self) -> dict[str, Any]:
-        """Return what it has done since the last reset."""
+        """Return its statistics since the last reset."""
         with urllib.request.urlopen(self.url.removesuffix("/v1") + "/stats", timeout=30) as answer:
-            found: dict[str, Any] = json.load(answer)
-            return found
+            figures: dict[str, Any] = json.load(answer)
+            return figures
 
     def reset(self) -> None:
         root = self.url.removesuffix("/v1")
@@ -61,7 +62,7 @@ def serving(*options: str) -> Iterator[Server]:
 
 
 def make_items(count: int, seed: int, words: int = 120) -> list[dict[str, str]]:
-    """Return support items, no two of them alike."""
+    """Return support items that are all different."""
     rng = random.Random(seed)
     return [
         {
@@ -74,7 +75,7 @@ def make_items(count: int, seed: int, words: int = 120) -> list[dict[str, str]]:
 
 
 def write_work(path: Path, items: Sequence[dict[str, str]]) -> None:
-    """Write items with the request that pnyx makes of each, which the peers get ready-made."""
+    """Write items with the request that pnyx makes of each, for the peers."""
     from pnyx.judging.llm.requests import Asking
     from pnyx.judging.questions import Support
 
@@ -93,9 +94,9 @@ def write_work(path: Path, items: Sequence[dict[str, str]]) -> None:
 
 
 def run_client(python: str | Path, job: dict[str, Any], timeout: float) -> dict[str, Any]:
-    """Run one client of `clients.py` in its own interpreter and return what it measured.
+    """Run one client of `clients.py` in its own interpreter and return its measurements.
 
-    A client that fails returns `{"error": its last words}`.
+    For a client that fails, it returns `{"error": the last line of its errors}`.
     """
     environment = {
         name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
@@ -117,8 +118,8 @@ def run_client(python: str | Path, job: dict[str, Any], timeout: float) -> dict[
     if done.returncode or not lines:
         words = [line for line in done.stderr.strip().splitlines() if line.strip()]
         return {"error": words[-1][:300] if words else f"exit status {done.returncode}"}
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    measured: dict[str, Any] = json.loads(lines[-1])
+    return measured
 
 
 QUIET = {
@@ -131,14 +132,14 @@ QUIET = {
     "HF_HUB_OFFLINE": "1",
     "OPENAI_API_KEY": "none",
 }
-"""Switches off what peers send home."""
+"""Environment variables that switch off the telemetry of peers."""
 
 
 class Report:
-    """What a benchmark prints, and may write between its markers of a Markdown file.
+    """The output of a benchmark, which can be written between its markers in a Markdown file.
 
     Args:
-        name: of the markers.
+        name: name of the markers.
     """
 
     def __init__(self, name: str) -> None:
@@ -151,7 +152,7 @@ class Report:
         self._lines.append(text)
 
     def head(self, *names: str) -> None:
-        """Begin a table; the first column is text, the others are figures."""
+        """Start a table; the first column is text, the others are figures."""
         self.line()
         self.row(*names)
         self.line("|---|" + "---:|" * (len(names) - 1))
@@ -160,28 +161,45 @@ class Report:
         self.line("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
 
     def write(self, path: Path | None) -> None:
-        """Put the report in its place in a file; nothing without a path."""
+        """Write the report between its markers in a file; do nothing without a path."""
         if path is None:
             return
         text = path.read_text(encoding="utf-8")
         first, last = f"<!-- {self.name} -->\n", f"<!-- end of {self.name} -->"
-        before, found, rest = text.partition(first)
+        before, start, rest = text.partition(first)
         _, ended, after = rest.partition(last)
-        if not (found and ended):
+        if not (start and ended):
             raise SystemExit(f"{path}: expected the lines {first.strip()} and {last}")
         body = "\n".join(self._lines).strip("\n")
         path.write_text(f"{before}{first}{body}\n{last}{after}", encoding="utf-8")
 
 
+def run_pnyx(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run a `pnyx` command to its end, and capture its output."""
+    command = [sys.executable, "-m", "pnyx", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def interval_cell(row: Mapping[str, Any]) -> str:
+    """Return value and interval of a measure in a JSON result."""
+    return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the options that all benchmarks have."""
+    """Return a parser with the options of all benchmarks."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--write", type=Path, metavar="FILE", help="renew its section of FILE")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="update its section of FILE")
     return parser
 
 
 def machine() -> str:
-    """Say what this ran on."""
+    """Return a description of this machine."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
         f"{_processor()}, {len(os.sched_getaffinity(0))} cores, {memory:.0f} GiB, "

@@ -1,10 +1,10 @@
-"""How many contradictions of a passage the packaged judges refuse: 40 pairs that we wrote.
+"""How many contradictions of a passage do the packaged judges reject? On 40 pairs that we wrote.
 
     python lab/judging/contradictions.py
 
-Each pair is a passage, a sentence that follows from it, and one that contradicts it: another
-number, the other direction (`rose` for `fell`), a negation, or swapped names.
-Nothing was fitted on them.
+Each pair is a passage with a sentence that follows from it and one that contradicts it: another
+number, the opposite direction (`rose` for `fell`), a negation, or swapped names. Nothing was fitted
+on them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ JUDGES = {CITATION: {"cites": True}, ANSWER: {"from_answer": True}, "support": {
 
 
 def verdicts(judge: Judge, rows: Sequence[Any], field: str, **about: bool) -> list[bool]:
-    """Return whether the judge says that each passage supports a sentence of its row.
+    """Return whether the judge finds that each passage supports the sentence of its row.
 
     Raises:
-        ValueError: an answer is unscored, which would be neither refused nor accepted.
+        ValueError: an answer is unscored, so it is neither accepted nor rejected.
     """
     answers = ask(judge, [Support(row["id"], row["text"], row[field], **about) for row in rows])
     scored = [answer.value is True for answer in answers if isinstance(answer, Judged)]
@@ -38,7 +38,7 @@ def verdicts(judge: Judge, rows: Sequence[Any], field: str, **about: bool) -> li
 
 
 def main() -> None:
-    """Print a table: contradictions that are refused, and sentences that are accepted."""
+    """Print a table of rejected contradictions and accepted sentences."""
     rows = [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     print("| judge | " + " | ".join(f"{kind} refused" for kind in kinds) + " | true accepted |")

@@ -1,26 +1,23 @@
-"""What the endpoint client costs for each call, and how well it fills a server's slots.
+"""Overhead of the endpoint client per call, and how well it uses the slots of a server.
 
     python lab/judging/endpoint.py [--calls 2000]
 
-Both against `server.py` in a separate process on this machine. Overhead: the server answers at
-once; CPU is that of the client alone. Beside it, if installed, the openai SDK with its own retries
-off, on the same requests. Saturation: the server has a fixed number of slots and latency and
-refuses (429) or queues what is beyond; the share is calls * latency / (slots * seconds), seconds
-from the first call to the last reply, the slow start included.
+`server.py` runs in a separate process on this machine. Overhead: the server answers at once; CPU is
+that of the client alone. If installed, the openai SDK (without retries) is measured on the same
+requests. Saturation: the server has a fixed number of slots and a fixed latency, and rejects (429)
+or queues further calls; the share is calls * latency / (slots * seconds), with the seconds from the
+first call to the last reply, including the slow start.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
-import subprocess
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import anyio
+from common import serving
 
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.types import ChatRequest, Message, Reply
@@ -30,18 +27,6 @@ SCHEMA = {
     "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
     "required": ["answer"],
 }
-
-
-@contextlib.contextmanager
-def server(*options: str) -> Iterator[str]:
-    """Run `server.py` and yield its address."""
-    command = [sys.executable, str(Path(__file__).with_name("server.py")), *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
 
 
 def request(number: int) -> ChatRequest:
@@ -61,17 +46,29 @@ async def drive(ask: Callable[[int], Awaitable[object]], calls: int, workers: in
             group.start_soon(work)
 
 
-async def with_pnyx(url: str, calls: int, workers: int) -> tuple[float, float]:
-    endpoint = ChatEndpoint(url, "test", concurrency=workers)
+async def timed(
+    ask: Callable[[int], Awaitable[object]], calls: int, workers: int
+) -> tuple[float, float]:
+    """Return wall and CPU seconds of calls after a warm-up."""
+    await drive(ask, 4 * workers, workers)
+    start, used = time.perf_counter(), time.process_time()
+    await drive(ask, calls, workers)
+    return time.perf_counter() - start, time.process_time() - used
+
+
+def asks(endpoint: ChatEndpoint) -> Callable[[int], Awaitable[None]]:
+    """Return a function that sends a numbered request to an endpoint."""
 
     async def ask(number: int) -> None:
         assert isinstance(await endpoint.complete(request(number)), Reply)
 
+    return ask
+
+
+async def with_pnyx(url: str, calls: int, workers: int) -> tuple[float, float]:
+    endpoint = ChatEndpoint(url, "test", concurrency=workers)
     async with endpoint.connected():
-        await drive(ask, 4 * workers, workers)
-        start, used = time.perf_counter(), time.process_time()
-        await drive(ask, calls, workers)
-        return time.perf_counter() - start, time.process_time() - used
+        return await timed(asks(endpoint), calls, workers)
 
 
 async def with_sdk(url: str, calls: int, workers: int) -> tuple[float, float]:
@@ -80,10 +77,10 @@ async def with_sdk(url: str, calls: int, workers: int) -> tuple[float, float]:
     async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
 
         async def ask(number: int) -> None:
-            asked = request(number)
+            chat = request(number)
             await client.chat.completions.create(
                 model="test",
-                messages=[{"role": "user", "content": asked.messages[0].content}],
+                messages=[{"role": "user", "content": chat.messages[0].content}],
                 max_tokens=100,
                 temperature=0,
                 response_format={
@@ -92,21 +89,14 @@ async def with_sdk(url: str, calls: int, workers: int) -> tuple[float, float]:
                 },
             )
 
-        await drive(ask, 4 * workers, workers)
-        start, used = time.perf_counter(), time.process_time()
-        await drive(ask, calls, workers)
-        return time.perf_counter() - start, time.process_time() - used
+        return await timed(ask, calls, workers)
 
 
 async def saturate(url: str, calls: int, ceiling: int) -> tuple[float, ChatEndpoint]:
     endpoint = ChatEndpoint(url, "test", concurrency=ceiling)
-
-    async def ask(number: int) -> None:
-        assert isinstance(await endpoint.complete(request(number)), Reply)
-
     start = time.perf_counter()
     async with endpoint.connected():
-        await drive(ask, calls, ceiling)
+        await drive(asks(endpoint), calls, ceiling)
     return time.perf_counter() - start, endpoint
 
 
@@ -118,10 +108,10 @@ def main() -> None:
     if importlib.util.find_spec("openai"):
         clients["openai SDK"] = with_sdk
     print("| client | under way | calls/s | client CPU ms/call |\n|---|---|---|---|")
-    with server() as url:
+    with serving() as server:
         for workers in (8, 32, 128):
             for name, run in clients.items():
-                seconds, cpu = anyio.run(run, url, calls, workers)
+                seconds, cpu = anyio.run(run, server.url, calls, workers)
                 print(f"| {name} | {workers} | {calls / seconds:.0f} | {cpu / calls * 1e3:.2f} |")
     print("\n| slots | latency s | beyond | ceiling | calls | share of ideal | retries | limit |")
     print("|---|---|---|---|---|---|---|---|")
@@ -134,8 +124,8 @@ def main() -> None:
     ):
         count = 100 * slots
         options = ("--slots", str(slots), "--latency", str(latency), "--beyond", beyond)
-        with server(*options) as url:
-            seconds, endpoint = anyio.run(saturate, url, count, ceiling)
+        with serving(*options) as server:
+            seconds, endpoint = anyio.run(saturate, server.url, count, ceiling)
         share = count * latency / (slots * seconds)
         print(
             f"| {slots} | {latency} | {beyond} | {ceiling} | {count} | {share:.1%} "

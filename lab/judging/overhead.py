@@ -1,16 +1,16 @@
-"""What a client costs on top of the model: the judge engine and its peers, on the same server.
+"""Overhead of clients on top of the model: the judge engine and its peers, on the same server.
 
     pip install pnyx
     python lab/judging/overhead.py                          # about 6 minutes
     python lab/judging/overhead.py --write docs/lab/judge-engine.md
     python lab/judging/overhead.py --peers pnyx minima-llm  # these only
 
-A server of its own process answers at once. Each client asks it the same distinct questions, with
-the same rendered prompts, at the same concurrency limit, and gets the same verdict as JSON, which
-it must read: a run counts only if every question got its verdict and the server saw just as many
-calls. Each client runs in its own process and environment: what peers need is installed from PyPI
-into a temporary folder at the pinned versions below. The first of the runs warms up; reported are
-the medians of the others. CPU is that of the client's process, all threads.
+A server in its own process answers at once. Each client asks it the same distinct questions, with
+the same prompts and the same concurrency limit, and has to parse the same verdict from JSON. A run
+counts only if every question got its verdict and the server saw exactly as many calls. Each client
+runs in its own process and environment; peers are installed from PyPI into a temporary folder, at
+the pinned versions below. The first run is a warm-up; the report has the medians of the others. CPU
+is that of the client's process with all threads.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ TIMEOUT = 900.0
 
 @dataclass(frozen=True)
 class Peer:
-    """One row: a client of `clients.py`, what it runs, and what it does besides asking.
+    """One row: a client of `clients.py`, its packages, and what it does besides asking.
 
     Attributes:
-        label: as shown.
-        requirements: what pip installs for it; nothing where Pnyx's own environment will do.
-        does: rendering, shape, parsing, keeping, pace.
-        share: of the questions that it is asked; slow clients get fewer.
+        label: its displayed name.
+        requirements: packages to install with pip; empty to use Pnyx's own environment.
+        does: rendering, schema, parsing, storage, concurrency.
+        share: share of the questions to ask; slow clients get fewer.
     """
 
     label: str
@@ -104,10 +104,10 @@ PEERS: dict[str, Peer] = {
 
 
 def environment(peer: Peer, folder: Path) -> str:
-    """Return the interpreter that has what a peer needs, making its environment on first use.
+    """Return the interpreter of a peer's environment, which is created on first use.
 
     Raises:
-        RuntimeError: pip cannot install it; the text is pip's last line.
+        RuntimeError: pip cannot install it; the message is pip's last line.
     """
     if not peer.requirements:
         return sys.executable
@@ -132,7 +132,7 @@ def last_error(text: str) -> str:
 def measure(
     name: str, python: str, server: Server, folder: Path, questions: int, options: Any
 ) -> dict[str, Any]:
-    """Run one client; the result is that of `clients.py`, or `{"error": ...}`."""
+    """Run one client; return the result of `clients.py`, or `{"error": ...}`."""
     home = folder / name
     home.mkdir()
     counts = [max(1, questions // 10), *[questions] * options.repeats]
@@ -147,15 +147,15 @@ def measure(
         "concurrency": options.concurrency,
         "folder": str(home),
     }
-    found = run_client(python, job, TIMEOUT)
+    measured = run_client(python, job, TIMEOUT)
     calls = server.stats()["requests"]
-    if "error" not in found:
-        lost = [questions - run["yes"] for run in found["runs"]]
+    if "error" not in measured:
+        lost = [questions - run["yes"] for run in measured["runs"]]
         if any(lost):
             return {"error": f"{max(lost)} of {questions} questions got no verdict"}
         if calls != sum(counts):
             return {"error": f"the server saw {calls} calls for {sum(counts)} questions"}
-    return found
+    return measured
 
 
 def main() -> None:
@@ -193,16 +193,16 @@ def compare(report: Report, server: Server, folder: Path, options: Any) -> None:
         questions = max(1, int(options.questions * peer.share))
         try:
             python = environment(peer, homes)
-            found = measure(name, python, server, folder, questions, options)
+            measured = measure(name, python, server, folder, questions, options)
         except RuntimeError as error:
-            found = {"error": str(error)}
-        if "error" in found:
+            measured = {"error": str(error)}
+        if "error" in measured:
             report.row(
-                peer.label, questions, "-", "-", "-", "-", f"failed: {found['error']}", peer.does
+                peer.label, questions, "-", "-", "-", "-", f"failed: {measured['error']}", peer.does
             )
             continue
-        wall = statistics.median(run["wall"] for run in found["runs"])
-        cpu = 1000 * statistics.median(run["cpu"] for run in found["runs"]) / questions
+        wall = statistics.median(run["wall"] for run in measured["runs"])
+        cpu = 1000 * statistics.median(run["cpu"] for run in measured["runs"]) / questions
         base = cpu if name == "pnyx" else base
         report.row(
             peer.label,
@@ -210,8 +210,8 @@ def compare(report: Report, server: Server, folder: Path, options: Any) -> None:
             f"{questions / wall:,.0f}",
             f"{cpu:.2f}",
             f"{cpu / base:.2f}" if base else "-",
-            f"{found['megabytes']:.0f}",
-            ", ".join(f"{name} {number}" for name, number in found["versions"].items()),
+            f"{measured['megabytes']:.0f}",
+            ", ".join(f"{name} {number}" for name, number in measured["versions"].items()),
             peer.does,
         )
 

@@ -1,4 +1,4 @@
-"""The figures in what Pnyx and its peers write or print."""
+"""Parsers for the output of Pnyx and its peers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 
 class Figure(NamedTuple):
-    """A figure, with its interval where there is one."""
+    """A figure, with its interval if it has one."""
 
     value: float
     low: float | None = None
@@ -27,7 +27,7 @@ Figures: TypeAlias = dict[str, Figure]
 
 
 class Run(NamedTuple):
-    """The folder that a peer ran in, and what it printed."""
+    """The folder of a peer's run, and its output."""
 
     folder: Path
     output: str
@@ -41,7 +41,7 @@ def _load(path: Path) -> Any:
 
 
 def _stated(output: str, names: dict[str, str]) -> Figures:
-    """Return figures of lines such as `kappa 0.18 [0.01, 0.35]`, by what a peer calls them."""
+    """Return the figures in lines such as `kappa 0.18 [0.01, 0.35]`, by the peer's names."""
     figures = {}
     for key, name in names.items():
         number = r"(-?\d+\.?\d*(?:e-?\d+)?)"
@@ -154,11 +154,11 @@ VERDICTS = {
     "judgekit": r"^FLAG .*",
     "judgemetry": r"^Position .*",
 }
-"""By peer, the line that says whether the judge is good enough; the others have none."""
+"""Peer -> pattern of the line that says whether the judge is good enough; others have none."""
 
 
 def sentence(name: str, output: str) -> str:
-    """Return a peer's verdict in words; empty if it gives none."""
+    """Return the verdict of a peer in words; empty if it gives none."""
     if name not in VERDICTS:
         return ""
     stated = re.search(VERDICTS[name], output, re.M)

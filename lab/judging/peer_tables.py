@@ -1,4 +1,4 @@
-"""The tables that Pnyx and its peers are asked about, the same on every machine."""
+"""The input tables for Pnyx and its peers, which are the same on every machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Row: TypeAlias = dict[str, str]
 
 SEED = 48
 ANSWERS = 8
-"""Answers of each question."""
+"""Number of answers per question."""
 
 Counts: TypeAlias = tuple[int, int, int, int]
-"""People pass, of these the judge passes; people fail, of these the judge fails."""
+"""Number of answers that people pass, of these passed by the judge; the same for failed ones."""
 
 LABELLED: Counts = (16, 9, 104, 75)
 UNLABELLED: Counts = (74, 42, 406, 293)
@@ -39,7 +39,7 @@ def write_tables(folder: Path) -> float:
 
 
 def _answers(rng: random.Random, counts: Counts, first: int) -> list[Row]:
-    """Return verdicts with these counts; the judge's errors are more frequent on some questions."""
+    """Return verdicts with these counts; the judge makes more errors on some questions."""
     people_pass, judge_passes, people_fail, judge_fails = counts
     keys = [(first + n // ANSWERS, n % ANSWERS) for n in range(people_pass + people_fail)]
     difficulty = {question: rng.gauss(0, 1.2) for question, _ in keys}
@@ -68,7 +68,7 @@ def _word(passed: bool) -> str:
 
 
 def _pairs(rng: random.Random) -> list[Row]:
-    """Return pairs: the better answer by the judge with A shown first, with B first, by people."""
+    """Return pairs with the answers preferred by the judge (A first, B first) and by people."""
     return [_pair(rng, number) for number in range(PAIRS)]
 
 

@@ -1,12 +1,12 @@
-"""The same table of verdicts and labels through `pnyx check` and through its peers.
+"""The same table of verdicts and labels, checked by `pnyx check` and by its peers.
 
     python lab/judging/peers.py
     python lab/judging/peers.py --environments ~/peers --write docs/lab/check-peers.md
-    python lab/judging/peers.py --smoke  # installs nothing: every peer is listed as such
+    python lab/judging/peers.py --smoke  # installs nothing; all peers are listed as not installed
 
-Each peer is installed from PyPI into a separate environment and is used as its README says. The
-files that a person has to write for it are in `peer_inputs/`. A peer that cannot be installed, or
-fails, is listed with the reason.
+Each peer is installed from PyPI into a separate environment and used as its README describes. The
+files that a person has to write for it are in `peer_inputs/`. A peer that cannot be installed or
+fails is listed with the reason.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ TIMEOUT = 300.0
 
 @dataclass(frozen=True)
 class Peer:
-    """What a person does to get a peer's figures.
+    """The steps that a person takes to get the figures of a peer.
 
     Attributes:
-        requirement: what pip installs; for Pnyx, its name.
+        requirement: package to install with pip; for Pnyx, its name.
         steps: commands in order; the first word is a program of the peer's environment.
-        csv: whether it reads the table as it is.
-        clusters: which of its figures respect that answers share a question.
+        csv: whether it reads the table without changes.
+        clusters: which of its figures account for answers to the same question.
     """
 
     requirement: str
@@ -60,7 +60,7 @@ class Peer:
         return sorted(path for path in folder.glob("*") if path.is_file())
 
     def lines(self) -> int:
-        """Return how many lines a person types: commands, and what is in the files."""
+        """Return the number of lines that a person types, in commands and files."""
         texts = [path.read_text(encoding="utf-8") for path in self.inputs()]
         typed = [line for text in texts for line in text.splitlines() if line.strip()]
         return len(self.steps) + len(typed)
@@ -137,7 +137,7 @@ PEERS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a peer's run; `failure` is the reason if it has no figures."""
+    """The result of a peer's run; `failure` is the reason if it has no figures."""
 
     figures: Figures
     words: str = ""
@@ -159,12 +159,13 @@ seconds = time.perf_counter() - begun
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 json.dump([status, seconds, peak], open(sys.argv[1], "w"))
 """
-"""Runs a command and writes its exit status, seconds and MB; one that takes too long is ended, and
-nothing is written. A process is charged the memory of its parent, so a small one starts it."""
+"""Runs a command and writes its exit status, seconds and MB. If the command takes too long, it is
+stopped and nothing is written. The command is started from a small process, because the peak memory
+of a process includes that of its parent."""
 
 
 def run_step(step: str, python: str, folder: Path) -> tuple[int, float, float, str, str]:
-    """Run one command; return exit status, seconds, MB, what it printed, and its errors."""
+    """Run one command; return exit status, seconds, MB, output and errors."""
     program, *options = shlex.split(step)
     path = python if program == "python" else str(Path(python).with_name(program))
     measured = folder / "measured.json"
@@ -185,7 +186,7 @@ def run_step(step: str, python: str, folder: Path) -> tuple[int, float, float, s
 
 
 def try_peer(peer: Peer, tables: Path, python: str, repeats: int) -> Outcome:
-    """Do all that a peer can; seconds are the median of the repeats, summed over the steps."""
+    """Run all steps of a peer; seconds are the median of the repeats, summed over the steps."""
     times: list[float] = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as temporary:

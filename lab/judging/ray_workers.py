@@ -1,9 +1,9 @@
-"""How much sooner do two workers of Ray judge than one, each a node of one core on this machine?
+"""How much faster do two Ray workers judge than one, each on a node with one core of this machine?
 
     python lab/judging/ray_workers.py --items 200 --rounds 3
 
-Prints, for one and for two nodes, items a second of the wall and seconds of CPU an item; and
-whether the answers are the same. The models are loaded before the clock starts.
+Prints items per second of wall time and CPU seconds per item for one and two nodes, and whether the
+answers are the same. The models are loaded before the measurement.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 os.environ |= {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_worker_niceness": "0",  # 15 where nothing is said: other work would come first
+    "RAY_worker_niceness": "0",  # the default 15 gives other work priority
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": secrets.token_hex(32),
 }
@@ -46,7 +46,7 @@ def questions(count: int) -> list[Support]:
 
 
 def cpu() -> float:
-    """Return the seconds of CPU that all processes of Ray have used."""
+    """Return the CPU seconds of all processes of Ray."""
     total = 0
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -58,18 +58,20 @@ def cpu() -> float:
     return total / os.sysconf("SC_CLK_TCK")
 
 
-def measure(address: str, asked: list[Support], rounds: int) -> tuple[float, float, list[object]]:
+def measure(
+    address: str, questions: list[Support], rounds: int
+) -> tuple[float, float, list[object]]:
     with ray_workers(address) as workers:
         judge = RemoteJudge(workers, PackagedJudge, "support")
-        ask(judge, asked[: 16 * workers.count])  # loads the models
+        ask(judge, questions[: 16 * workers.count])  # loads the models
         rates, used = [], []
         for _ in range(rounds):
             begun, before = time.perf_counter(), cpu()
-            answers = ask(judge, asked)
-            rates.append(len(asked) / (time.perf_counter() - begun))
-            used.append((cpu() - before) / len(asked))
-        found = [(answer.id, getattr(answer, "probability", None)) for answer in answers]
-        return statistics.median(rates), statistics.median(used), list(found)
+            answers = ask(judge, questions)
+            rates.append(len(questions) / (time.perf_counter() - begun))
+            used.append((cpu() - before) / len(questions))
+        probabilities = [(answer.id, getattr(answer, "probability", None)) for answer in answers]
+        return statistics.median(rates), statistics.median(used), list(probabilities)
 
 
 def main() -> None:
@@ -77,21 +79,21 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
-    asked = questions(chosen.items)
-    found = {}
+    items = questions(chosen.items)
+    results = {}
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     try:
         for nodes in (1, 2):
             if nodes == 2:
                 cluster.add_node(num_cpus=1)
-            found[nodes] = measure(cluster.address, asked, chosen.rounds)
-            rate, used, _ = found[nodes]
+            results[nodes] = measure(cluster.address, items, chosen.rounds)
+            rate, used, _ = results[nodes]
             print(f"{nodes} node(s): {rate:.2f} items/s, {1000 * used:.0f} ms CPU an item")
     finally:
         cluster.shutdown()
-    speed = found[2][0] / found[1][0] / 2
-    same = found[1][2] == found[2][2]
-    work = found[1][1] / found[2][1]
+    speed = results[2][0] / results[1][0] / 2
+    same = results[1][2] == results[2][2]
+    work = results[1][1] / results[2][1]
     print(f"efficiency of two nodes: {speed:.2f} by the wall, {work:.2f} by CPU an item")
     print(f"the same answers: {same}; Ray {ray.__version__}")
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")

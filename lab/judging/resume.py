@@ -1,12 +1,12 @@
-"""What it costs to run again: after the end, and after being killed half way.
+"""The cost of running again, after the end and after being killed half way.
 
     pip install pnyx
     python lab/judging/resume.py                          # about a minute
     python lab/judging/resume.py --write docs/lab/judge-engine.md
 
-`pnyx judge support` answers an items file; then again from the judgement store; then anew with
-another store, killed (SIGKILL) when the server has answered half of the calls, and started again.
-Calls are what the server counted. Times are of the whole command, interpreter start included.
+`pnyx judge support` answers an items file, then again from the judgement store. Then it runs with a
+new store, is killed (SIGKILL) when the server has answered half of the calls, and is started again.
+The server counts the calls. Times are those of the whole command, including the interpreter start.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMMAND = [sys.executable, "-m", "pnyx", "judge", "support"]
 
 
 def command(server: Server, items: Path, store: Path, out: Path) -> list[str]:
-    given = [
+    options = [
         "--judge",
         f"{server.url}#test",
         "--store",
@@ -35,7 +35,7 @@ def command(server: Server, items: Path, store: Path, out: Path) -> list[str]:
         "--concurrency",
         LIMIT,
     ]
-    return [*COMMAND, str(items), *map(str, given)]
+    return [*COMMAND, str(items), *map(str, options)]
 
 
 def run(server: Server, items: Path, store: Path, out: Path) -> tuple[float, int]:
@@ -97,23 +97,27 @@ def main() -> None:
         folder = Path(temporary)
         items = folder / "items.jsonl"
         items.write_text("".join(json.dumps(item) + "\n" for item in make_items(count, 1)))
-        one, two = folder / "one.sqlite", folder / "two.sqlite"
+        first_store, second_store = folder / "one.sqlite", folder / "two.sqlite"
 
-        seconds, calls = run(server, items, one, folder / "first")
+        seconds, calls = run(server, items, first_store, folder / "first")
         first = (folder / "first" / "answers.jsonl").read_bytes()
-        report.row("first", f"{calls:,}", f"{stored(one):,}", f"{seconds:.1f}", f"{len(first):,} B")
+        report.row(
+            "first", f"{calls:,}", f"{stored(first_store):,}", f"{seconds:.1f}", f"{len(first):,} B"
+        )
 
-        seconds, calls = run(server, items, one, folder / "again")
+        seconds, calls = run(server, items, first_store, folder / "again")
         same = identical(first, folder / "again")
-        report.row("again, same store", f"{calls:,}", f"{stored(one):,}", f"{seconds:.1f}", same)
+        report.row(
+            "again, same store", f"{calls:,}", f"{stored(first_store):,}", f"{seconds:.1f}", same
+        )
 
-        seconds, calls, _ = killed(server, items, two, folder / "killed", count // 2)
-        kept = stored(two)
-        report.row("killed half way", f"{calls:,}", f"{kept:,}", f"{seconds:.1f}", "none")
+        seconds, calls, _ = killed(server, items, second_store, folder / "killed", count // 2)
+        count_stored = stored(second_store)
+        report.row("killed half way", f"{calls:,}", f"{count_stored:,}", f"{seconds:.1f}", "none")
 
-        seconds, more = run(server, items, two, folder / "killed")
+        seconds, more = run(server, items, second_store, folder / "killed")
         same = identical(first, folder / "killed")
-        report.row("resumed", f"{more:,}", f"{stored(two):,}", f"{seconds:.1f}", same)
+        report.row("resumed", f"{more:,}", f"{stored(second_store):,}", f"{seconds:.1f}", same)
     report.line()
     report.line(
         f"Killed and resumed took {calls + more:,} calls for {count:,} questions: "

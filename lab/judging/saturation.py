@@ -1,17 +1,17 @@
-"""How much of a server's capacity a client uses: the judge engine and its peers.
+"""How much of the capacity of a server do clients use? The judge engine and its peers.
 
     pip install pnyx minima-llm==0.2.8 openai
     python lab/judging/saturation.py                          # about 5 minutes
     python lab/judging/saturation.py --write docs/lab/judge-engine.md
 
-The server answers each call after a fixed time and works on a fixed number at once (slots); calls
-beyond them wait (queue) or are refused with 429, with or without Retry-After. No
-client is told the number of slots: all have the same, too high, limit on concurrency, except the
-rows that say so. The ideal is slots / latency calls a second. Whole run: the ideal's time over the
-client's, from the first question to the last verdict, ramp-up and tail included. Slots busy: of the
-same time, the share in which the server's slots worked on an answer; it is higher by as much as the
-server, whose timers have steps of a millisecond, is late itself. Steady: answers a second, by the
-server's clock, between the first quarter of the answers and nine tenths of them.
+The server answers each call after a fixed time and works on a fixed number at once (slots). Further
+calls wait (queue) or are rejected with 429, with or without Retry-After. Clients do not know the
+number of slots: all have the same concurrency limit, which is too high, except in rows that say
+otherwise. The ideal is slots / latency calls per second. Whole run: the ideal time relative to that
+of the client, from the first question to the last verdict, including ramp-up and tail. Slots busy:
+the share of that time in which slots worked on an answer; it is slightly higher, because the timers
+of the server have steps of a millisecond. Steady: answers per second, by the clock of the server,
+between the first quarter and nine tenths of the answers.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Case:
     """A server.
 
     Attributes:
-        slots: calls it works on at once.
-        latency: seconds for each.
-        beyond: what it does with more: `queue` or `429`.
-        retry_after: seconds that it asks to wait, with 429.
+        slots: number of calls that it works on at once.
+        latency: seconds per call.
+        beyond: what it does with further calls: `queue` or `429`.
+        retry_after: value of Retry-After with 429, in seconds.
     """
 
     slots: int
@@ -51,10 +51,10 @@ class Case:
 
     @property
     def options(self) -> list[str]:
-        given = ["--slots", self.slots, "--latency", self.latency, "--beyond", self.beyond]
+        words = ["--slots", self.slots, "--latency", self.latency, "--beyond", self.beyond]
         if self.retry_after is not None:
-            given += ["--retry-after", self.retry_after]
-        return [str(option) for option in given]
+            words += ["--retry-after", self.retry_after]
+        return [str(option) for option in words]
 
 
 CASES = (
@@ -71,7 +71,7 @@ CASES = (
 def measure(
     name: str, python: str, server: Server, folder: Path, questions: int, concurrency: int
 ) -> dict[str, Any]:
-    """Run one client and return what it and the server say."""
+    """Run one client and return its measurements and those of the server."""
     home = Path(tempfile.mkdtemp(dir=folder))
     work = [home / "warm.jsonl", home / "work.jsonl"]
     write_work(work[0], make_items(1, 0))
@@ -133,15 +133,15 @@ def main() -> None:
 
 
 def pythons_of(clients: list[str], homes: Path) -> dict[str, str]:
-    """Return each client's interpreter; for one that cannot be installed, pip's error."""
+    """Return the interpreter of each client, or pip's error if it cannot be installed."""
     homes.mkdir(exist_ok=True)
-    found = {}
+    pythons = {}
     for name in clients:
         try:
-            found[name] = environment(PEERS[name], homes)
+            pythons[name] = environment(PEERS[name], homes)
         except RuntimeError as error:
-            found[name] = f"error: {error}"
-    return found
+            pythons[name] = f"error: {error}"
+    return pythons
 
 
 def row(
@@ -153,26 +153,26 @@ def row(
     questions: int,
     options: Any,
 ) -> None:
-    # Twice for the bare SDK: it has no pace of its own, so all depends on what it is told.
+    # Twice for the bare SDK: it does not adapt its pace, so the limit decides everything.
     limits = [options.concurrency, *([case.slots] if name == "openai" else [])]
     for limit in limits:
-        told = "" if limit == options.concurrency else ", told the slots"
+        note = "" if limit == options.concurrency else ", told the slots"
         if python.startswith("error"):
-            report.row(case.label, name + told, python, *["-"] * 5)
+            report.row(case.label, name + note, python, *["-"] * 5)
             continue
         with serving(*case.options) as server:
-            found = measure(name, python, server, folder, questions, limit)
-        if "error" in found:
-            report.row(case.label, name + told, f"failed: {found['error']}", *["-"] * 5)
+            result = measure(name, python, server, folder, questions, limit)
+        if "error" in result:
+            report.row(case.label, name + note, f"failed: {result['error']}", *["-"] * 5)
             continue
-        (run,), seen = found["runs"], found["server"]
+        (run,), seen = result["runs"], result["server"]
         ideal = case.latency * math.ceil(questions / case.slots)
         lost = questions - run["yes"]
-        # A client that gives questions up has done less: only what it answered counts.
+        # Questions that a client gave up do not count.
         whole = ideal / run["wall"] * (run["yes"] / questions)
         report.row(
             case.label,
-            name + told,
+            name + note,
             f"{whole:.1%}",
             f"{seen['busy'] / case.slots / run['wall']:.1%}",
             f"{seen['steady'] * case.latency / case.slots:.1%}",

@@ -1,17 +1,17 @@
-"""An OpenAI-compatible server with negligible cost, to measure clients against.
+"""An OpenAI-compatible server with negligible cost, for measuring clients.
 
     python lab/judging/server.py --port 8901 --latency 0.05 --slots 20 --beyond 429
 
-It answers every chat with the same text after a fixed time, on raw asyncio, HTTP/1.1 keep-alive.
-With `--slots` it works on so many requests at once; those beyond wait in line (`queue`), or get
-`429` or `503`, with `--retry-after` seconds if given. `GET /stats` tells what happened so far,
-`POST /reset` forgets it.
+It answers every chat with the same text after a fixed time, with plain asyncio and HTTP/1.1
+keep-alive. With `--slots N` it works on N requests at once; further requests wait in a queue
+(`queue`), or get `429` or `503`, with `--retry-after` seconds if given. `GET /stats` returns
+statistics, and `POST /reset` resets them.
 
-Figures of `/stats`: requests, answered, refused, billed (prompt and completion tokens of answered
-requests: bytes of the body / 4, and bytes of the content / 4), most (requests worked on at once),
+Figures of `/stats`: requests, answered, refused, prompt_tokens and completion_tokens of answered
+requests (bytes of the body / 4, bytes of the content / 4), most (maximum of concurrent requests),
 busy (seconds of work times slots, so that busy / (slots * elapsed) is the share of the ideal),
-elapsed (from the first request to the last answer), steady (answers a second from the first
-quarter of the answers to nine tenths of them, without ramp-up and tail).
+elapsed (from the first request to the last answer), steady (answers per second between the first
+quarter and nine tenths of the answers, without ramp-up and tail).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERDICT = json.dumps({"reason": "r", "evidence": "", "answer": "yes", "confidenc
 
 @dataclass
 class State:
-    """What the server does and what it has done."""
+    """The settings and the statistics of the server."""
 
     latency: float = 0.0
     slots: int = 0
@@ -80,7 +80,7 @@ class State:
 
 
 class Connection(asyncio.Protocol):
-    """One keep-alive connection; clients ask one thing at a time on each."""
+    """One keep-alive connection, with one request at a time."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -100,9 +100,9 @@ class Connection(asyncio.Protocol):
                 return
             method, path, _ = self.buffer[:end].split(b" ", 2)
             self.buffer = self.buffer[end + 4 + size :]
-            self.asked(method, path, size)
+            self.handle(method, path, size)
 
-    def asked(self, method: bytes, path: bytes, size: int) -> None:
+    def handle(self, method: bytes, path: bytes, size: int) -> None:
         state = self.state
         if method == b"GET":
             models = {"object": "list", "data": [{"id": "test", "object": "model"}]}
@@ -152,8 +152,8 @@ class Connection(asyncio.Protocol):
         counts = (tokens, state.tokens_out, tokens + state.tokens_out)
         self.send((state.template % counts).encode())
         if state.line:
-            waiting, asked = state.line.popleft()
-            waiting.work(asked)
+            waiting, waiting_size = state.line.popleft()
+            waiting.work(waiting_size)
 
     def send(self, body: bytes, status: bytes = b"200 OK", extra: bytes = b"") -> None:
         if not self.transport.is_closing():

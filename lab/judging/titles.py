@@ -1,10 +1,10 @@
-"""Do titles help the packaged judges? Development data with titles, labels and topics.
+"""Do titles help the packaged judges? On development data with titles, labels and topics.
 
-    python lab/judging/titles.py ../shared/data [TASK...]    # all of them: 20 minutes
+    python lab/judging/titles.py ../shared/data [TASK...]    # all tasks: 20 minutes
 
-Every text is judged with and without its title (`judged_text`), by the packaged judge of the task.
-Differences are bootstrapped over topics (2,000 draws for AUROC, 10,000 for accuracy), both texts on
-the same ones.
+The packaged judge of a task judges every text with and without its title (`judged_text`).
+Differences have bootstrap intervals over topics (2,000 samples for AUROC, 10,000 for accuracy),
+with the same samples for both.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from common import read_csv
 
 from pnyx.core.records import Perspective
 from pnyx.judging.answers import Answer, Judged
@@ -38,7 +39,7 @@ TITLED, BARE = "title and text", "text alone"
 
 @dataclass(frozen=True)
 class Case:
-    """One text of a topic, and what people say of it."""
+    """One text of a topic with its label."""
 
     topic: str
     question: str
@@ -46,38 +47,40 @@ class Case:
     text: str
     label: bool
 
-    def shown(self, how: str) -> str:
-        """Return what is judged."""
+    def text_for(self, how: str) -> str:
+        """Return the text to judge."""
         return f"{self.title}\n{self.text}" if how == TITLED and self.title else self.text
 
 
 def sigir(data: Path) -> list[Case]:
-    """args.me arguments, their conclusions as titles; relevant from 3 of 4."""
-    topics = {row["Topic ID"]: row["Query"] for row in _csv(data / "sigir19_argsearch/topics.csv")}
+    """Return args.me arguments with their conclusions as titles; relevant from grade 3 of 4."""
+    topics = {
+        row["Topic ID"]: row["Query"] for row in read_csv(data / "sigir19_argsearch/topics.csv")
+    }
     return [
         Case(row["Topic ID"], topics[row["Topic ID"]], row["Conclusion"], row["Premise"],
              int(row["Relevance"]) >= 3)
-        for row in _csv(data / "sigir19_argsearch/arguments.csv")
+        for row in read_csv(data / "sigir19_argsearch/arguments.csv")
     ]  # fmt: skip
 
 
 def sigir_crossed(data: Path) -> list[Case]:
-    """The relevant ones of each topic among arguments of other topics."""
-    own = sigir(data)
+    """Return the relevant arguments of each topic, mixed with arguments of other topics."""
+    pool = sigir(data)
     draw = random.Random(SEED)
-    cases = [case for case in own if case.label]
-    for topic, question in sorted({(case.topic, case.question) for case in own}):
-        others = draw.sample([case for case in own if case.topic != topic], 20)
+    cases = [case for case in pool if case.label]
+    for topic, question in sorted({(case.topic, case.question) for case in pool}):
+        others = draw.sample([case for case in pool if case.topic != topic], 20)
         cases += [Case(topic, question, c.title, c.text, label=False) for c in others]
     return cases
 
 
 def debates(data: Path, *, page: bool) -> list[Case]:
-    """Touché's topics with points of debates that assessors graded; relevant from 1 of 2.
+    """Return Touché's topics with points of graded debates; relevant from grade 1 of 2.
 
     Args:
         data: folder of the data sets.
-        page: the debate's title instead of the point's conclusion.
+        page: use the title of the debate instead of the conclusion of the point.
     """
     points = defaultdict(list)
     for row in _lines(data / "arguana_counterargs/arguments.jsonl.gz"):
@@ -103,17 +106,17 @@ def debates(data: Path, *, page: bool) -> list[Case]:
 
 
 def _touche_topics(data: Path) -> dict[str, str]:
-    found = {}
+    titles = {}
     for year in ("2020", "2021"):
         text = (data / f"touche/topics-task-1-{year}.xml").read_text()
         for block in re.findall(r"<topic>(.*?)</topic>", text, re.S):
             fields = dict(re.findall(r"<(number|title)>\s*(.*?)\s*</", block, re.S))
-            found[fields["number"]] = fields["title"]
-    return found
+            titles[fields["number"]] = fields["title"]
+    return titles
 
 
 def portal(data: Path, name: str, *, side: str = "pro") -> list[Case]:
-    """Arguments of a debate portal, their headlines as titles; do they argue one side?"""
+    """Return arguments of a debate portal with their headlines as titles; do they argue `side`?"""
     cases = []
     for page in json.loads((data / f"perspectrum/{name}_raw.json").read_text()):
         question = page["claim_title"]
@@ -129,34 +132,34 @@ def portal(data: Path, name: str, *, side: str = "pro") -> list[Case]:
 
 
 def relevance(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
-    """P(relevant) of each."""
-    asked = [ask_relevance(str(n), c.question, c.shown(how)) for n, c in enumerate(cases)]
-    return [_probability(answer) for answer in ask(judge, asked)]
+    """Return P(relevant) of each text."""
+    questions = [ask_relevance(str(n), c.question, c.text_for(how)) for n, c in enumerate(cases)]
+    return [_probability(answer) for answer in ask(judge, questions)]
 
 
 def stance(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
-    """P(pro) minus P(con) of each, about 0.5."""
-    asked = [
-        ask_stance(f"{side}{n}", c.question, c.shown(how), side)
+    """Return P(pro) minus P(con) of each text, scaled to [0, 1]."""
+    questions = [
+        ask_stance(f"{side}{n}", c.question, c.text_for(how), side)
         for n, c in enumerate(cases)
         for side in ("pro", "con")
     ]
-    found = [_probability(answer) for answer in ask(judge, asked)]
-    return [(p - c + 1) / 2 for p, c in zip(found[::2], found[1::2], strict=True)]
+    probabilities = [_probability(answer) for answer in ask(judge, questions)]
+    return [(p - c + 1) / 2 for p, c in zip(probabilities[::2], probabilities[1::2], strict=True)]
 
 
 def perspectives(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
-    """The highest P(supports the pro claim) less that for the con claim, over 100-word passages."""
-    made: list[Support] = []
+    """Return the largest P(supports pro's claim) minus that for con's, over 100-word passages."""
+    questions: list[Support] = []
     owner: list[tuple[int, int]] = []
     for number, case in enumerate(cases):
-        said = statements(case.question)
-        views = [Perspective(str(i), case.topic, text) for i, text in enumerate(said)]
-        for item in ask_perspectives(str(number), case.shown(how), views):
-            made.append(item)
+        claims = statements(case.question)
+        views = [Perspective(str(i), case.topic, text) for i, text in enumerate(claims)]
+        for item in ask_perspectives(str(number), case.text_for(how), views):
+            questions.append(item)
             owner.append((number, int(item.extra["perspective_id"])))
     best = np.zeros((len(cases), 2))
-    for (number, view), answer in zip(owner, ask(judge, made), strict=True):
+    for (number, view), answer in zip(owner, ask(judge, questions), strict=True):
         best[number, view] = max(best[number, view], _probability(answer))
     return [float(row) for row in (best[:, 0] - best[:, 1] + 1) / 2]
 
@@ -168,7 +171,7 @@ def _probability(answer: Answer) -> float:
 
 
 def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
-    """Area under the ROC curve; NaN of one class."""
+    """Return the area under the ROC curve; NaN if there is only one class."""
     from scipy.stats import rankdata
 
     yes = int(labels.sum())
@@ -178,34 +181,31 @@ def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
 
 
 def accuracy(labels: np.ndarray, scores: np.ndarray) -> float:
-    """Share of verdicts at 0.5 that are right."""
+    """Return the share of right verdicts at threshold 0.5."""
     return float(((scores > 0.5) == labels).mean())
 
 
-def compare(name: str, cases: Sequence[Case], found: dict[str, list[float]]) -> Iterator[str]:
+def compare(name: str, cases: Sequence[Case], by_variant: dict[str, list[float]]) -> Iterator[str]:
     """Yield a line for each figure."""
     labels = np.array([case.label for case in cases])
     places: dict[str, list[int]] = defaultdict(list)
     for number, case in enumerate(cases):
         places[case.topic].append(number)
-    groups = [np.array(own) for own in places.values()]
-    scores = {how: np.array(found[how]) for how in (BARE, TITLED)}
+    groups = [np.array(positions) for positions in places.values()]
+    scores = {how: np.array(by_variant[how]) for how in (BARE, TITLED)}
     for figure, of in (("AUROC", auroc), ("accuracy", accuracy)):
         values = {how: of(labels, scores[how]) for how in scores}
         draw = np.random.default_rng(SEED)
         gains = []
         for _ in range(DRAWS if figure == "accuracy" else 2000):
-            own = np.concatenate([groups[i] for i in draw.integers(len(groups), size=len(groups))])
-            gains.append(of(labels[own], scores[TITLED][own]) - of(labels[own], scores[BARE][own]))
+            rows = np.concatenate([groups[i] for i in draw.integers(len(groups), size=len(groups))])
+            gains.append(
+                of(labels[rows], scores[TITLED][rows]) - of(labels[rows], scores[BARE][rows])
+            )
         low, high = np.nanquantile(gains, [0.025, 0.975])
         gain = values[TITLED] - values[BARE]
         yield (f"| {name} | {len(groups)} | {len(cases)} | {figure} | {values[BARE]:.3f} | "
                f"{values[TITLED]:.3f} | {gain:+.3f} [{low:+.3f}, {high:+.3f}] |")  # fmt: skip
-
-
-def _csv(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def _lines(path: Path) -> list[dict[str, str]]:
@@ -232,8 +232,8 @@ def main() -> None:
     for name, cases, judging, judge in jobs:
         if not name.startswith(tuple(sys.argv[2:])):
             continue
-        found = {how: judging(judge, cases, how) for how in (BARE, TITLED)}
-        for line in compare(name, cases, found):
+        by_variant = {how: judging(judge, cases, how) for how in (BARE, TITLED)}
+        for line in compare(name, cases, by_variant):
             print(line, flush=True)
 
 

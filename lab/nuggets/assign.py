@@ -1,11 +1,12 @@
-"""How well is it told whether a text gives a nugget? Tables of docs/lab/nuggets.md.
+"""How well do judges decide whether a text contains a nugget? Tables of docs/lab/nuggets.md.
 
     PNYX_DATA=DATA python lab/nuggets/assign.py [--llm local --sample 60] [--cone 150]
 
-Key points: IBM's arguments with people's labels (KPA 2021), on the topics that the packaged
-detector was not trained on: those of the train split helped to choose the packaged judge's weights,
-and chose the thresholds of the other judges here; those of the dev split did not. CONE-RAG: a
-nugget taken from a response, against one of a response to another turn of the same conversation.
+Key points: IBM's arguments with people's labels (KPA 2021), on topics that the packaged detector
+was not trained on. Those of the train split were used to choose the weights of the packaged judge,
+and are used here to choose the thresholds of the other judges; those of the dev split are held out.
+CONE-RAG: a nugget from a response, and one from a response to another turn of the same
+conversation.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ Numbers = np.ndarray[Any, Any]
 
 
 def by_judge(judge: Judge, task: str) -> Callable[[Pairs], Numbers]:
-    """Return what scores pairs by a judge's probability of yes; NaN where it is unscored."""
+    """Return a function that scores pairs by a judge's probability of yes; NaN if unscored."""
 
     def score(pairs: Pairs) -> Numbers:
-        asked = [Support(p.id, p.text, p.statement, task=task) for p, _ in pairs]
-        found = ask(judge, asked)
+        questions = [Support(p.id, p.text, p.statement, task=task) for p, _ in pairs]
+        answers = ask(judge, questions)
         return np.array([(a.probability or 0.0) if isinstance(a, Judged) else np.nan
-                         for a in found])  # fmt: skip
+                         for a in answers])  # fmt: skip
 
     return score
 
@@ -67,17 +68,17 @@ def cosine(pairs: Pairs) -> Numbers:
 
 def bm25(pairs: Pairs) -> Numbers:
     """Return BM25 of each text for its statement, in an index of all the texts."""
-    place = {text: n for n, text in enumerate(dict.fromkeys(p.text for p, _ in pairs))}
+    positions = {text: n for n, text in enumerate(dict.fromkeys(p.text for p, _ in pairs))}
     with tempfile.TemporaryDirectory() as folder:
-        documents = [Document(str(n), text) for text, n in place.items()]
+        documents = [Document(str(n), text) for text, n in positions.items()]
         build_index(documents, Path(folder) / "i", features=())
         index = Index.open(Path(folder) / "i")
         scores = {s: index.score_all(s, "bm25") for s in {p.statement for p, _ in pairs}}
-        return np.array([scores[p.statement][place[p.text]] for p, _ in pairs])
+        return np.array([scores[p.statement][positions[p.text]] for p, _ in pairs])
 
 
 def threshold_of(scores: Numbers, labels: Numbers) -> float:
-    """Return the score from which on yes has the best F1."""
+    """Return the threshold with the best F1."""
     order = np.argsort(-scores, kind="stable")
     hits = np.cumsum(labels[order])
     f1 = 2 * hits / (np.arange(1, len(order) + 1) + labels.sum())
@@ -87,12 +88,12 @@ def threshold_of(scores: Numbers, labels: Numbers) -> float:
 def figures(s: Numbers, y: Numbers, threshold: float, weights: Numbers | None = None) -> Numbers:
     """Return F1, AP, AUROC and Krippendorff's alpha (nominal, judge and people as two raters)."""
     w = np.ones(len(y)) if weights is None else weights
-    said = s >= threshold
-    hits, yes, given = w[said & y].sum(), w[said].sum(), w[y].sum()
-    f1 = 2 * hits / (yes + given) if yes + given else np.nan
+    predicted = s >= threshold
+    hits, yes, positives = w[predicted & y].sum(), w[predicted].sum(), w[y].sum()
+    f1 = 2 * hits / (yes + positives) if yes + positives else np.nan
     total = w.sum()
-    differ = w[said != y].sum() / total
-    share = (yes + given) / (2 * total)
+    differ = w[predicted != y].sum() / total
+    share = (yes + positives) / (2 * total)
     expected = 2 * share * (1 - share) * 2 * total / (2 * total - 1)
     alpha = 1 - differ / expected if expected else np.nan
     gold, rows = y.astype(float), w[None, :]
@@ -101,10 +102,10 @@ def figures(s: Numbers, y: Numbers, threshold: float, weights: Numbers | None = 
 
 
 def row(name: str, s: Numbers, y: Numbers, groups: Numbers, threshold: float) -> str:
-    """Return a line of a table; the intervals are of draws of whole groups."""
-    known = ~np.isnan(s)
-    scored, asked = int(known.sum()), len(s)
-    s, y, groups = s[known], y[known], groups[known]
+    """Return a row of a table; intervals are from samples of whole groups."""
+    is_scored = ~np.isnan(s)
+    scored, total = int(is_scored.sum()), len(s)
+    s, y, groups = s[is_scored], y[is_scored], groups[is_scored]
     names, inverse = np.unique(groups, return_inverse=True)
     rng, draws = np.random.default_rng(0), []
     for _ in range(DRAWS):
@@ -113,9 +114,9 @@ def row(name: str, s: Numbers, y: Numbers, groups: Numbers, threshold: float) ->
         if 0 < w[y].sum() < w.sum():
             draws.append(figures(s, y, threshold, w))
     low, high = np.nanpercentile(draws, [2.5, 97.5], axis=0)
-    found = figures(s, y, threshold)
-    cells = [f"{v:.3f} [{a:.3f}, {b:.3f}]" for v, a, b in zip(found, low, high, strict=True)]
-    return f"| {name} | {' | '.join(cells)} | {scored:,} of {asked:,} |"
+    values = figures(s, y, threshold)
+    cells = [f"{v:.3f} [{a:.3f}, {b:.3f}]" for v, a, b in zip(values, low, high, strict=True)]
+    return f"| {name} | {' | '.join(cells)} | {scored:,} of {total:,} |"
 
 
 def arrays(pairs: Pairs, by_text: bool = False) -> tuple[Numbers, Numbers]:
@@ -124,25 +125,25 @@ def arrays(pairs: Pairs, by_text: bool = False) -> tuple[Numbers, Numbers]:
 
 
 def cone(count: int) -> list[tuple[Support, bool]]:
-    """Return pairs of responses: with a nugget of their own, and one of a turn nearby."""
+    """Return pairs of a response with one of its nuggets, and with a nugget of another turn."""
     folder = _tool.DATA / "reportgen/cone_rag"
     with gzip.open(folder / "automatic_response_nuggets.json.gz", "rt", encoding="utf-8") as file:
         turns: dict[str, Any] = json.load(file)
     rng = random.Random(0)
-    own = {t: [n for x in runs.values() for n in x["nuggets"]["matched"] if len(n.split()) > 3]
+    by_turn = {t: [n for x in runs.values() for n in x["nuggets"]["matched"] if len(n.split()) > 3]
            for t, runs in turns.items()}  # fmt: skip
-    found: list[tuple[Support, bool]] = []
+    pairs: list[tuple[Support, bool]] = []
     for turn, runs in turns.items():
         talk = turn.split("_")[0]
-        near = [n for t in turns if t != turn and t.split("_")[0] == talk for n in own[t]]
+        near = [n for t in turns if t != turn and t.split("_")[0] == talk for n in by_turn[t]]
         for run, x in runs.items():
             mine = [n for n in x["nuggets"]["matched"] if len(n.split()) > 3]
             if mine and near:
                 for label, nugget in ((True, rng.choice(mine)), (False, rng.choice(near))):
                     name = f"{turn}/{run}/{label}"
-                    found.append((Support(name, x["response"], nugget, group=talk), label))
-    kept = sorted(rng.sample(range(len(found) // 2), min(count, len(found) // 2)))
-    return [found[2 * i + j] for i in kept for j in (0, 1)]
+                    pairs.append((Support(name, x["response"], nugget, group=talk), label))
+    sample = sorted(rng.sample(range(len(pairs) // 2), min(count, len(pairs) // 2)))
+    return [pairs[2 * i + j] for i in sample for j in (0, 1)]
 
 
 def main() -> None:
@@ -153,8 +154,8 @@ def main() -> None:
     parser.add_argument("--cone", type=int, default=150)
     options = parser.parse_args()
     unseen = _tool.unseen_topics()
-    chosen = [one for one in _tool.key_points("train") if one[0].group in unseen]
-    held = [one for one in _tool.key_points("dev") if one[0].group in unseen]
+    chosen = [pair for pair in _tool.key_points("train") if pair[0].group in unseen]
+    held_out = [pair for pair in _tool.key_points("dev") if pair[0].group in unseen]
     talks = cone(options.cone)
     scorers: dict[str, Callable[[Pairs], Numbers]] = {
         "packaged judge of nuggets": by_judge(PackagedJudge("nugget"), "nugget"),
@@ -168,30 +169,32 @@ def main() -> None:
     for name, score in scorers.items():
         y, groups = arrays(chosen)
         s = score(chosen)
-        known = ~np.isnan(s)
-        threshold = threshold_of(s[known], y[known])
+        is_scored = ~np.isnan(s)
+        threshold = threshold_of(s[is_scored], y[is_scored])
         if name == "packaged judge of nuggets":
             threshold = _THRESHOLD
         tables["chosen"].append(row(name, s, y, groups, threshold))
-        tables["held"].append(row(name, score(held), *arrays(held, by_text=True), threshold))
+        tables["held"].append(
+            row(name, score(held_out), *arrays(held_out, by_text=True), threshold)
+        )
         tables["cone"].append(row(name, score(talks), *arrays(talks), threshold))
         print(f"{name}: yes from {threshold:.3f}", flush=True)
     if options.llm:
-        tables["sample"] = sampled(options.llm, options.sample, held, scorers)
+        tables["sample"] = sampled(options.llm, options.sample, held_out, scorers)
     for title, lines in tables.items():
         print(f"\n{title}\n{head}", *lines, sep="\n", flush=True)
 
 
 def sampled(
-    llm: str, count: int, held: Pairs, scorers: dict[str, Callable[[Pairs], Numbers]]
+    llm: str, count: int, held_out: Pairs, scorers: dict[str, Callable[[Pairs], Numbers]]
 ) -> list[str]:
-    """Return the lines of a language model, and of the packaged judge, on a sample."""
+    """Return the rows of a language model and of the packaged judge on a sample."""
     from pnyx.judging.llm.judge import LlmJudge
     from pnyx.judging.store.completions import StoredModel
     from pnyx.judging.store.store import Store
     from pnyx.models.chat.open_endpoint import endpoint_from
 
-    some = random.Random(0).sample(list(held), count)
+    some = random.Random(0).sample(list(held_out), count)
     lines = []
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "s") as store:
         judge = LlmJudge(StoredModel(endpoint_from(llm), store))

@@ -1,10 +1,10 @@
-"""Do corrected intervals contain the truth? Simulated judges, and people who label some questions.
+"""Do corrected intervals contain the truth? A simulation of judges, and people's labels of a part.
 
     python lab/perspectives/correction.py [--repeats 400] [--jobs 1]
 
-Each repeat draws questions with two perspectives and five documents, and a judge that sees a part
-of what makes people say yes. What it does not see is shared by a question's pairs, by a
-perspective's, or concerns a pair alone. People label some of the questions, picked at random.
+Each repeat draws questions with two perspectives and five documents. The judge sees only a part of
+the reasons for people's labels. The unseen part is shared by the pairs of a question, by those of a
+perspective, or belongs to a single pair. People label some of the questions, chosen at random.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ MEASURES: dict[str, Callable[[TopicTable, int], Bounded]] = {
 
 @dataclass(frozen=True)
 class World:
-    """Where questions come from.
+    """The distribution of questions.
 
     Attributes:
-        seen: mean log-odds of people's yes as far as the judge sees it.
-        question: standard deviation of what it does not see of a question.
-        perspective: and of a perspective.
-        misread: share of perspectives that it misreads altogether: people nearly always say no.
-        offset: how far its own log-odds are moved.
-        slope: how much it makes of what it sees.
+        seen: mean of the log-odds of people's yes that the judge sees.
+        question: standard deviation of the unseen part of a question.
+        perspective: standard deviation of the unseen part of a perspective.
+        misread: share of perspectives that the judge misreads: people almost always say no.
+        offset: constant in the judge's log-odds.
+        slope: factor of the seen log-odds in the judge's log-odds.
     """
 
     seen: float = -1.7
@@ -59,7 +59,7 @@ class World:
 
 WORLDS = {
     "errors fall apart": World(),
-    # About what the packaged detector leaves open on BERDS's pairs.
+    # About the unexplained variation of the packaged detector on BERDS's pairs.
     "questions by 0.6, perspectives by 1": World(question=0.6, perspective=1),
     "perspectives differ by 2": World(perspective=2),
     "questions by 1.5": World(question=1.5),
@@ -72,7 +72,7 @@ WORLDS = {
 def draw(
     rng: np.random.Generator, topics: int, world: World
 ) -> tuple[list[TopicTable], list[TopicTable]]:
-    """Return topics as judged and as they are."""
+    """Return topics with judged and with true labels."""
     documents, shape = tuple(f"d{n}" for n in range(K)), (K, 2)
     closed = np.zeros(shape, dtype=bool)
     judged, true = [], []
@@ -106,7 +106,7 @@ def mean(measure: Callable[[TopicTable, int], Bounded], tables: Sequence[TopicTa
 
 
 def simulate(name: str, questions: int, options: argparse.Namespace) -> list[str]:
-    """Return one row: what is estimated, how often it holds, and how wide it is."""
+    """Return one row: truth, estimates, coverage and width of the intervals."""
     world = WORLDS[name]
     _, large = draw(np.random.default_rng(1_000_003), 20_000, world)
     cells = [name, str(questions)]
@@ -116,14 +116,16 @@ def simulate(name: str, questions: int, options: argparse.Namespace) -> list[str
         pairs = labelled(tables[:questions], people[:questions])
         repeats.append((tables, people, Correction(pairs, "simulated", Bootstrap(1, seed))))
     for notation, measure in MEASURES.items():
-        truth, held, found = mean(measure, large), [], []
+        truth, covered, estimates = mean(measure, large), [], []
         for tables, people, correction in repeats:
-            one = correction.mean(tables, PERSPECTIVE_MEASURES[notation] @ K)
+            corrected = correction.mean(tables, PERSPECTIVE_MEASURES[notation] @ K)
             truths = np.array([truth, mean(measure, people)])
-            held.append((one.low - 1e-12 <= truths) & (truths <= one.high + 1e-12))
-            found.append((one.value, one.high - one.low, mean(measure, tables)))
-        value, width, judged = np.mean(found, axis=0)
-        shares = ", ".join(f"{share:.3f}" for share in np.mean(held, axis=0))
+            covered.append((corrected.low - 1e-12 <= truths) & (truths <= corrected.high + 1e-12))
+            estimates.append(
+                (corrected.value, corrected.high - corrected.low, mean(measure, tables))
+            )
+        value, width, judged = np.mean(estimates, axis=0)
+        shares = ", ".join(f"{share:.3f}" for share in np.mean(covered, axis=0))
         cells += [f"{truth:.3f}", f"{judged:.3f}", f"{value:.3f}", shares, f"{width:.2f}"]
     return cells
 

@@ -1,4 +1,4 @@
-"""How well does a judge's view of argument quality agree with experts'? Dagstuhl-15512, as ConQRet.
+"""How well do judges of argument quality agree with experts? Dagstuhl-15512, as in ConQRet.
 
     python lab/quality/dagstuhl.py                                  # novices against experts
     ... --llm local --seconds 600                                          # and a language model
@@ -6,17 +6,17 @@
     ... --write docs/lab/judging-quality.md
 
 Data: $PNYX_DATA/dagstuhl. `dg_scores_4dims.csv` has one expert value (1 to 3) for each argument on
-four dimensions; `novice_annotations_long.csv` the ratings of novices on eleven, three of them the
-same (Mirzakhmedova et al. 2024). The table of three experts by fifteen dimensions, the crowd and
-the published models' ratings are not at hand, so the other rows of ConQRet's Table 5 cannot be
-recomputed.
+four dimensions; `novice_annotations_long.csv` has the ratings of novices on eleven dimensions,
+three of which are the same (Mirzakhmedova et al. 2024). The table of three experts by fifteen
+dimensions, the crowd's and the published models' ratings are not available, so the other rows of
+ConQRet's Table 5 cannot be recomputed.
 
 Agreement is Krippendorff's alpha of two raters, the judge (or the mean or the median of the
 novices) and the expert value, with 95 % percentile intervals from resampled arguments. Arguments
-are judged in a random order that is fixed; `--seconds` stops between two blocks, so n is what the
-time allows, whatever the answers are. With `--shots`, the examples come from a fifth of the
-arguments, set aside by a hash of their ids, and the others are judged. Ratings on other scales are
-brought to 1 to 3. Replies are kept in the store: a second run asks nothing twice.
+are judged in a fixed random order; `--seconds` stops between two blocks, so n depends only on the
+time, not on the answers. With `--shots`, the examples come from a fifth of the arguments, chosen by
+a hash of their ids, and the others are judged. Ratings on other scales are mapped to 1 to 3.
+Replies are stored, so a second run asks nothing again.
 """
 
 from __future__ import annotations
@@ -75,23 +75,23 @@ def read_experts(folder: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
 
 
 def read_novices(folder: Path) -> dict[tuple[str, str], list[int]]:
-    """Return the novices' ratings by argument and dimension; "?" is none."""
-    found = defaultdict(list)
+    """Return the novices' ratings by argument and dimension, without "?"."""
+    ratings = defaultdict(list)
     with (folder / "novice_annotations_long.csv").open(newline="", encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
             if row["rating"] in "123":
                 name = row["dimension"].replace("-", "_")
-                found[row["argument_id"], name].append(int(row["rating"]))
-    return found
+                ratings[row["argument_id"], name].append(int(row["rating"]))
+    return ratings
 
 
 def novice_rows(
     ratings: Mapping[tuple[str, str], Sequence[int]], how: str
 ) -> Iterator[dict[str, Any]]:
-    """Return the novices as one judge's answers; the ids of the experts' table."""
-    for (identifier, name), found in ratings.items():
+    """Yield the novices' ratings as answers of one judge, with the ids of the experts' table."""
+    for (identifier, name), values in ratings.items():
         if name in COLUMNS:
-            value = statistics.fmean(found) if how == "mean" else statistics.median_low(found)
+            value = statistics.fmean(values) if how == "mean" else statistics.median_low(values)
             yield _row(identifier, name, value, None, f"novices, {how}")
 
 
@@ -105,19 +105,19 @@ def _row(
 def judged(
     texts: Mapping[str, str], labels: Sequence[Mapping[str, Any]], args: argparse.Namespace
 ) -> tuple[list[dict[str, Any]], float, int]:
-    """Return a model's answers as rows, the seconds that took, and how many calls were made."""
+    """Return a model's answers as rows, the seconds that it took, and the number of calls."""
     order = sorted(texts, key=_hash)
-    shown = order[: len(order) // 5] if args.shots else []
-    asked = order[len(shown) :][: args.limit]
+    example_ids = order[: len(order) // 5] if args.shots else []
+    judged_ids = order[len(example_ids) :][: args.limit]
     names = tuple(dimensions_of("quality")) if args.dimensions == "all" else tuple(COLUMNS)
-    questions = [Rating(name, texts[name], names, (LOW, HIGH)) for name in asked]
+    questions = [Rating(name, texts[name], names, (LOW, HIGH)) for name in judged_ids]
     spec = JudgeSpec(
         judge=tuple(args.llm), store=args.store, samples=args.samples, combine=args.combine,
         timeout=3600.0, concurrency=args.concurrency,
     )  # fmt: skip
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
-        examples = _examples(Path(folder), shown, texts, labels) if args.shots else None
+        examples = _examples(Path(folder), example_ids, texts, labels) if args.shots else None
         form_spec = FormatSpec(
             format=args.format, scale=args.scale, shots=args.shots, examples=examples
         )
@@ -144,7 +144,7 @@ def _examples(
     texts: Mapping[str, str],
     labels: Sequence[Mapping[str, Any]],
 ) -> str:
-    """Write the arguments that examples come from, with the experts' ratings."""
+    """Write the arguments for examples with the experts' ratings; return the path."""
     ratings: dict[str, dict[str, float]] = defaultdict(dict)
     for label in labels:
         ratings[label["id"]][label["dimension"]] = label["value"]
@@ -158,11 +158,11 @@ def _examples(
 
 def _on_their_scale(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return answers on the experts' scale."""
-    kept = [row for row in rows if row["dimension"] in COLUMNS]
-    for row in kept:
+    rated = [row for row in rows if row["dimension"] in COLUMNS]
+    for row in rated:
         if row["value"] is not None:
             row["value"] = round(LOW + (HIGH - LOW) * row["normalised"], 6)
-    return kept
+    return rated
 
 
 def _hash(identifier: str) -> str:
@@ -182,23 +182,23 @@ def table(
     rows: Sequence[Mapping[str, Any]],
     labels: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Write the lines of one judge: alphas by dimension and their mean."""
+    """Report the rows of one judge: alphas by dimension, and their mean."""
     answered = {(row["id"], row["dimension"]) for row in rows}
-    own = [label for label in labels if (label["id"], label["dimension"]) in answered]
-    found = measure_agreement(rows, own, "quality")
-    by_dimension = {d: found.per_dimension[d] for d in COLUMNS if d in found.per_dimension}
-    for dimension, cells in {**by_dimension, "mean": found.dimension_mean}.items():
-        one = cells["alpha_interval"]
+    judged_labels = [label for label in labels if (label["id"], label["dimension"]) in answered]
+    agreement = measure_agreement(rows, judged_labels, "quality")
+    by_dimension = {d: agreement.per_dimension[d] for d in COLUMNS if d in agreement.per_dimension}
+    for dimension, cells in {**by_dimension, "mean": agreement.dimension_mean}.items():
+        measured = cells["alpha_interval"]
         alphas = [_shown(cells[f"alpha_{level}"]) for level in LEVELS]
-        scored = f"{one.scored} of {one.asked}"
+        scored = f"{measured.scored} of {measured.asked}"
         report.row(name, dimension.replace("_", " "), *alphas, scored)
 
 
-def _shown(one: Measured) -> str:
-    if one.value is None:
+def _shown(measured: Measured) -> str:
+    if measured.value is None:
         return "undefined"
-    bounds = "" if one.low is None else f" [{one.low:.3f}, {one.high:.3f}]"
-    return f"{one.value:.3f}{bounds}"
+    bounds = "" if measured.low is None else f" [{measured.low:.3f}, {measured.high:.3f}]"
+    return f"{measured.value:.3f}{bounds}"
 
 
 def main() -> None:
@@ -213,8 +213,8 @@ def main() -> None:
     report.line(f"Of 304 arguments, the novices' mean, interval: {', '.join(published)}.")
     rows: list[dict[str, Any]] = []
     if args.llm:
-        rows, seconds, asked = judged(texts, labels, args)
-        report.line(_about(rows, seconds, asked, args))
+        rows, seconds, calls = judged(texts, labels, args)
+        report.line(_about(rows, seconds, calls, args))
     report.head("judge", "dimension", *LEVELS, "scored")
     for how in ("mean", "median"):
         table(report, f"novices, {how}", list(novice_rows(novices, how)), labels)
@@ -224,21 +224,21 @@ def main() -> None:
 
 
 def _about(
-    rows: Sequence[Mapping[str, Any]], seconds: float, asked: int, args: argparse.Namespace
+    rows: Sequence[Mapping[str, Any]], seconds: float, calls: int, args: argparse.Namespace
 ) -> str:
-    """Say what was asked of a model, and which values it gave."""
+    """Describe the questions to a model and the distribution of its values."""
     count = len({row["id"] for row in rows})
     values = Counter(row["value"] for row in rows)
-    given = ", ".join(
+    distribution = ", ".join(
         f"{'unscored' if value is None else f'{value:g}'} {n} times"
-        for value, n in sorted(values.items(), key=lambda one: (one[0] is None, one[0]))
+        for value, n in sorted(values.items(), key=lambda pair: (pair[0] is None, pair[0]))
     )
     how = f"{args.format}, scale {args.scale or 3}, {args.shots} shots, {args.samples} samples"
     what = "all 15" if args.dimensions == "all" else "the 4 labelled"
-    took = f"{asked} calls in {seconds:.0f} s, the others from the store"
+    took = f"{calls} calls in {seconds:.0f} s, the others from the store"
     return (
         f"{rows[0]['judge']}: {how}, asked about {what} dimensions of {count} arguments; {took}. "
-        f"It gave {given}."
+        f"It gave {distribution}."
     )
 
 

@@ -1,9 +1,9 @@
-"""Published nugget banks, validated and converted to every dialect and back.
+"""Validate published nugget banks, and convert them to every dialect and back.
 
     PNYX_DATA=DATA python lab/reports/banks.py --write docs/lab/reports.md
 
 The files are three submissions to RAGTIME 2026's nugget task (BiTeM, HES-SO Geneva) and the nuggets
-of TREC RAG 2025's development topics. Everything is done by `pnyx files validate` and
+of TREC RAG 2025's development topics. The commands are `pnyx files validate` and
 `pnyx files convert`.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "lab" / "judging")]
 
-from common import Report, arguments  # noqa: E402
+from common import Report, arguments, run_pnyx  # noqa: E402
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data")) / "reportgen"
 FILES = (
@@ -31,15 +30,14 @@ DIALECTS = ("nuggetbank-v3", "ragtime26-nuggets", "nuggetizer", "rag25-nuggets")
 
 
 def pnyx(*argv: object) -> dict[str, Any]:
-    """Run a command and return what it prints as JSON; nothing where a dialect cannot hold it."""
-    line = [sys.executable, "-m", "pnyx", *map(str, argv), "--json"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    """Run a command and return its JSON output; empty if the dialect cannot represent the file."""
+    done = run_pnyx(*argv, "--json")
     if "cannot hold it" in done.stderr + done.stdout:
         return {}
     if done.returncode:
         sys.exit(f"pnyx {' '.join(map(str, argv))}: {done.stdout}{done.stderr.strip()}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -48,12 +46,12 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def counts(path: Path) -> list[int]:
-    """Return how many banks, nuggets, unanswerable ones, answers and references a file has."""
+    """Return the number of banks, nuggets, unanswerable nuggets, answers and references."""
     banks = rows(path)
-    nuggets = [one for bank in banks for one in bank.get("nugget_bank") or bank["nuggets"]]
-    answers = [one for nugget in nuggets for one in nugget.get("answers", ())]
+    nuggets = [nugget for bank in banks for nugget in bank.get("nugget_bank") or bank["nuggets"]]
+    answers = [answer for nugget in nuggets for answer in nugget.get("answers", ())]
     empty = sum(nugget.get("answers") == [] for nugget in nuggets)
-    references = sum(len(one["references"]) for one in answers)
+    references = sum(len(answer["references"]) for answer in answers)
     return [len(banks), len(nuggets), empty, len(answers), references]
 
 
@@ -64,9 +62,9 @@ def main() -> None:
     report.head(
         "file", "format", "faults", "banks", "nuggets", "unanswerable", "answers", "references"
     )
-    for path, found in valid.items():
-        shown = (f"{one:,}" for one in counts(path))
-        report.row(f"`{path.name}`", found["format"], found["fault_count"], *shown)
+    for path, validated in valid.items():
+        numbers = (f"{count:,}" for count in counts(path))
+        report.row(f"`{path.name}`", validated["format"], validated["fault_count"], *numbers)
     report.head("there and back: equal objects", *DIALECTS)
     with tempfile.TemporaryDirectory() as name:
         there, back = Path(name, "there.jsonl"), Path(name, "back.jsonl")

@@ -1,12 +1,12 @@
-"""How well the stated rules tell sentences that say that something is not known.
+"""How well do the rules detect sentences that say that something is unknown?
 
     git show b86b656:src/pnyx/judge/reports/rules.toml > /tmp/rules-1.toml
     python lab/reports/negatives.py --before /tmp/rules-1.toml \
         --write docs/lab/reports.md
-    python lab/reports/negatives.py --misses        # what is wrong on the development half
+    python lab/reports/negatives.py --misses        # errors on the development half
 
-The sentences are in `negatives.tsv`: half are for development, half were held out. `--misses` never
-shows the second half, on which the rules are only measured.
+The sentences are in `negatives.tsv`: half are for development, half are held out. `--misses` never
+shows the held-out half, which is only for measuring.
 """
 
 from __future__ import annotations
@@ -29,43 +29,49 @@ from pnyx.stats.intervals import share_of
 PARTS = {"dev": "development", "test": "held out"}
 
 
-class Told(NamedTuple):
-    """A sentence, whether it is negative, and what the rules say."""
+class RuledSentence(NamedTuple):
+    """A sentence with its label and the verdict of the rules."""
 
     sentence: str
     negative: bool
-    found: bool
+    judged_negative: bool
     why: str
 
 
-def told(judge: RuleJudge, part: str) -> list[Told]:
-    """Return what a judge says of one half of the sentences."""
+def ruled_sentences(judge: RuleJudge, part: str) -> list[RuledSentence]:
+    """Return the verdicts of a judge on one half of the sentences."""
     with Path(__file__).with_name("negatives.tsv").open(encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream, delimiter="\t") if row["part"] == part]
-    asked = [
+    questions = [
         Support(str(n), "The report.", row["sentence"], task="negative")
         for n, row in enumerate(rows)
     ]
-    answers = ask(judge, asked)
-    assert all(isinstance(one, Judged) for one in answers)
+    answers = ask(judge, questions)
+    assert all(isinstance(answer, Judged) for answer in answers)
     return [
-        Told(row["sentence"], row["label"] == "negative", one.value is True, one.explanation)
-        for row, one in zip(rows, answers, strict=True)
-        if isinstance(one, Judged)
+        RuledSentence(
+            row["sentence"], row["label"] == "negative", answer.value is True, answer.explanation
+        )
+        for row, answer in zip(rows, answers, strict=True)
+        if isinstance(answer, Judged)
     ]
 
 
-def figures(found: Sequence[Told]) -> Iterator[str]:
+def figures(rows: Sequence[RuledSentence]) -> Iterator[str]:
     """Yield sentences, precision, recall and F1."""
-    right = sum(one.found and one.negative for one in found)
-    said = sum(one.found for one in found)
-    there = sum(one.negative for one in found)
-    yield f"{there} + {len(found) - there}"
-    for whole in (said, there):
-        one = share_of(right, whole, whole)
-        shown = "none" if one.value is None else f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]"
-        yield f"{right} of {whole}: {shown}"
-    yield f"{2 * right / (said + there):.3f}"
+    right = sum(row.judged_negative and row.negative for row in rows)
+    predicted = sum(row.judged_negative for row in rows)
+    there = sum(row.negative for row in rows)
+    yield f"{there} + {len(rows) - there}"
+    for whole in (predicted, there):
+        share = share_of(right, whole, whole)
+        text = (
+            "none"
+            if share.value is None
+            else f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}]"
+        )
+        yield f"{right} of {whole}: {text}"
+    yield f"{2 * right / (predicted + there):.3f}"
 
 
 def main() -> None:
@@ -75,15 +81,15 @@ def main() -> None:
     options = parser.parse_args()
     now = RuleJudge()
     if options.misses:
-        for one in told(now, "dev"):
-            if one.found != one.negative:
-                print("missed: " if one.negative else "false:  ", one.sentence, f"({one.why})")
+        for row in ruled_sentences(now, "dev"):
+            if row.judged_negative != row.negative:
+                print("missed: " if row.negative else "false:  ", row.sentence, f"({row.why})")
         return
     report = Report("negative statements")
     report.head("rules", "sentences", "negative + other", "precision", "recall", "F1")
     for judge in [*([RuleJudge(options.before)] if options.before else []), now]:
         for part, name in PARTS.items():
-            report.row(judge.name, name, *figures(told(judge, part)))
+            report.row(judge.name, name, *figures(ruled_sentences(judge, part)))
     report.line()
     report.line("Intervals are Wilson's, 95 %.")
     report.write(options.write)

@@ -1,10 +1,10 @@
-"""Which parts of a request does `pnyx report` say that there is no evidence on, and is it right?
+"""How well does `pnyx report` detect parts of a request for which there is no evidence?
 
     python lab/reports/parts.py --write docs/lab/reports.md
 
-The parts are in `parts.tsv`: questions on the eight topics of the bundled example, each labelled by
-whether its passages hold an answer. Half chose the rule
-(`reports/writing/candidates.py`), half did not.
+The parts are in `parts.tsv`: questions on the eight topics of the bundled example, labelled by
+whether the passages contain an answer. Half were used to choose the rule
+(`reports/writing/candidates.py`), half are held out.
 """
 
 from __future__ import annotations
@@ -38,16 +38,18 @@ PARTS = {"dev": "development", "test": "held out"}
 
 def requests() -> dict[str, dict[str, dict[str, bool]]]:
     """Return half -> title -> part of the request -> whether there is no evidence on it."""
-    found: dict[str, dict[str, dict[str, bool]]] = defaultdict(lambda: defaultdict(dict))
+    by_half: dict[str, dict[str, dict[str, bool]]] = defaultdict(lambda: defaultdict(dict))
     with Path(__file__).with_name("parts.tsv").open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream, delimiter="\t"):
-            found[row["part"]][row["title"]][row["asked"]] = row["label"] == "lacking"
-    return found
+            by_half[row["part"]][row["title"]][row["asked"]] = row["label"] == "lacking"
+    return by_half
 
 
-def shown(right: int, whole: int) -> str:
-    one = share_of(right, whole, whole)
-    value = "none" if one.value is None else f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]"
+def share_text(right: int, whole: int) -> str:
+    share = share_of(right, whole, whole)
+    value = (
+        "none" if share.value is None else f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}]"
+    )
     return f"{right} of {whole}: {value}"
 
 
@@ -62,19 +64,19 @@ def main() -> None:
         index = Index.open(Path(folder, "index"))
         searcher = open_searcher(index, SearchSpec(), None, None, lambda _: None)
         for half, of_half in requests().items():
-            named, lacking = set(), set()
+            named, unsupported = set(), set()
             for title, parts in of_half.items():
                 request = ReportRequest(title, title, " ".join(parts))
                 gathered = gather(searcher, request, plan, queries_of(request, plan))
-                found = run_blocking(partial(lacking_parts, request, gathered))
-                named |= {(title, one) for one in found}
-                lacking |= {(title, one) for one, label in parts.items() if label}
-            right, asked = len(named & lacking), sum(map(len, of_half.values()))
+                gaps = run_blocking(partial(lacking_parts, request, gathered))
+                named |= {(title, part) for part in gaps}
+                unsupported |= {(title, part) for part, label in parts.items() if label}
+            right, total = len(named & unsupported), sum(map(len, of_half.values()))
             report.row(
-                f"{PARTS[half]}: {asked}",
-                len(lacking),
-                shown(right, len(named)),
-                shown(right, len(lacking)),
+                f"{PARTS[half]}: {total}",
+                len(unsupported),
+                share_text(right, len(named)),
+                share_text(right, len(unsupported)),
             )
     report.line()
     report.line("Intervals are Wilson's, 95 %.")

@@ -1,14 +1,14 @@
-"""Pnyx's English terms beside those of Lucene's EnglishAnalyzer, term by term from the text.
+"""Compare Pnyx's English terms with those of Lucene's EnglishAnalyzer, term by term.
 
     apt-get install -y --no-install-recommends liblucene8-java openjdk-17-jdk-headless
     PNYX_DATA=DATA python lab/search/analysis.py
-    ... --write docs/lab/english-analysis.md   # renews its section
+    ... --write docs/lab/english-analysis.md   # updates its section
 
-The texts are every string in the files of each set under PNYX_DATA, and random ones: of characters
-from all classes that the rules tell apart, many of one class in a row, so that every rule is met;
-of any characters at all; and words of letters and suffixes that meet the rules of the stemmer. Then
-rankings of idebate's arguments, from the text on (`parity.py`). Ends with status 1 where any term
-differs, or a ranking but for ties.
+The texts are all strings in the files of each set under PNYX_DATA, and random texts: characters of
+all classes that the rules distinguish, in runs, so that every rule is tested; arbitrary characters;
+and words of random letters and suffixes for the rules of the stemmer. Then rankings of idebate's
+arguments are compared (`parity.py`). The exit status is 1 if a term differs, or a ranking apart
+from ties.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ BATCH = 20_000
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Yield every string in what JSON or a table holds."""
+    """Yield every string in a decoded JSON value or table."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -85,8 +85,8 @@ def read(path: Path) -> Iterator[str]:
 
 def real(data: Path, pattern: str) -> list[str]:
     """Return the different texts of a set."""
-    found = (text for path in sorted(data.glob(pattern)) if path.is_file() for text in read(path))
-    unique = dict.fromkeys(found)
+    texts = (text for path in sorted(data.glob(pattern)) if path.is_file() for text in read(path))
+    unique = dict.fromkeys(texts)
     return [text.encode("utf-8", "replace").decode() for text in unique if text]
 
 
@@ -100,24 +100,24 @@ def every_character() -> Iterator[str]:
 
 def by_class(rng: random.Random, characters: int) -> Iterator[str]:
     """Yield texts of characters of few classes each."""
-    known: dict[int, list[str]] = {}
+    by_number: dict[int, list[str]] = {}
     for point, number in enumerate(automaton().classes):
         if not 0xD800 <= point < 0xE000:
-            known.setdefault(number, []).append(chr(point))
+            by_number.setdefault(number, []).append(chr(point))
     while characters > 0:
-        chosen = rng.choices(list(known.values()), k=rng.randint(1, 6))
+        chosen = rng.choices(list(by_number.values()), k=rng.randint(1, 6))
         chosen.append(list("ab1'_s,.: "))
         length = rng.randint(1, rng.choice([5, 20, 60, 600]))
         few = rng.choice([1, 3, 1 << 20])
         text = ""
-        for own in rng.choices(chosen, k=length):
-            text += own[int(rng.random() * min(few, len(own)))]
+        for pool in rng.choices(chosen, k=length):
+            text += pool[int(rng.random() * min(few, len(pool)))]
         characters -= length
         yield text
 
 
 def any_at_all(rng: random.Random, characters: int) -> Iterator[str]:
-    """Yield texts of any characters, half of them below 3000."""
+    """Yield texts of arbitrary characters, half of them below 3000."""
     while characters > 0:
         length = rng.randint(1, 400)
         points = (rng.randrange(rng.choice([3000, 0x110000])) for _ in range(length))
@@ -126,8 +126,8 @@ def any_at_all(rng: random.Random, characters: int) -> Iterator[str]:
 
 
 def stems(rng: random.Random, characters: int) -> Iterator[str]:
-    """Yield words of random letters and the suffixes that the stemmer knows."""
-    pairs = [pair for table in (_STEP_2, _STEP_3) for own in table.values() for pair in own]
+    """Yield words of random letters and the suffixes of the stemmer."""
+    pairs = [pair for table in (_STEP_2, _STEP_3) for group in table.values() for pair in group]
     suffixes = {part for pair in pairs for part in pair}.union(*_STEP_4.values())
     ends = [*sorted(suffixes), *"sses ies ss s eed ed ing y e ll at bl iz 's".split()]
     letters, weights = "aeiouybcdlstznrgxwvk1é\U00010428\u0301", [5] * 6 + [3] * 14 + [1] * 4
@@ -143,7 +143,7 @@ def stems(rng: random.Random, characters: int) -> Iterator[str]:
 
 
 def compare(lucene: Lucene, texts: Sequence[str], folder: Path) -> tuple[int, int, int, int]:
-    """Return our terms, Lucene's, texts whose terms differ, and those by the compiled scan."""
+    """Return the number of our terms, of Lucene's, and of texts that differ (also compiled)."""
     tokenizer = Tokenizer()
     numbers = WordNumbers(tokenizer, compiled=True)
     ours = theirs = differ = differ_compiled = 0
@@ -155,11 +155,11 @@ def compare(lucene: Lucene, texts: Sequence[str], folder: Path) -> tuple[int, in
         for text, expected, count in zip(
             part, lucene.terms(part, folder), counts.tolist(), strict=True
         ):
-            found = tokenizer.terms(text)
+            terms = tokenizer.terms(text)
             scanned = [names[n] for n in tokens[at : at + count].tolist() if n >= 0]
             at += count
-            ours, theirs = ours + len(found), theirs + len(expected)
-            if found != expected:
+            ours, theirs = ours + len(terms), theirs + len(expected)
+            if terms != expected:
                 differ += 1
                 print(f"differs: {text[:200]!a}", file=sys.stderr)
             differ_compiled += scanned != expected
@@ -192,15 +192,15 @@ def main() -> int:
             "texts whose terms differ", "the same, compiled scan",
         )  # fmt: skip
         for name, texts in sets.items():
-            found = compare(lucene, texts, Path(temporary))
+            counts = compare(lucene, texts, Path(temporary))
             beyond = sum(not text.isascii() for text in texts)
-            row = (len(texts), beyond, sum(map(len, texts)), *found)
+            row = (len(texts), beyond, sum(map(len, texts)), *counts)
             report.row(name, *(f"{value:,}" for value in row))
-            wrong += found[2] + found[3]
+            wrong += counts[2] + counts[3]
         here = Path(temporary)
         if ranked := real_text(Run(here), here / "real", here):
             parity_table(report, ranked)
-            wrong += sum(one.tied < 1 for *_, one in ranked)
+            wrong += sum(parity.tied < 1 for *_, parity in ranked)
     report.write(options.write)
     return int(wrong > 0)
 

@@ -1,13 +1,13 @@
 """Every combination of `pnyx search`'s stages on a large index, through the command line.
 
     python lab/search/combinations.py                       # 300,000 documents, some minutes
-    ... --write docs/lab/search-combinations.md   # renews its section
+    ... --write docs/lab/search-combinations.md   # updates its section
 
-The documents are made of the sentences and conclusions of the bundled example, no two alike. The
-language model and the embedder are the test suite's servers on 127.0.0.1: what is shown is that
-each combination works on an index of this size and how long pnyx takes, not how good a model is.
-Seconds are wall time of the whole command, the interpreter's start and the opening of the index
-included. Exits with 1 if any combination fails, repeats a document or finds less than ten.
+The documents are made of sentences and conclusions of the bundled example, all different. The
+language model and the embedder are servers of the test suite on 127.0.0.1, so the results show only
+that each combination works on an index of this size, and how long it takes. Seconds are wall time
+of the whole command, including the start of the interpreter and the opening of the index. The exit
+status is 1 if a combination fails, repeats a document or returns fewer than ten.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ RERANKS = ("", "encoder", "listwise", "pointwise")
 DIVERSIFY = ("", "mmr", "perspectives")
 QUESTION = "Should zoos be phased out?"
 DEPTH = 20
-"""Documents that are reranked, diversified or put on a side; the packaged encoder reads some 20 a
-second, and with perspectives as many for each."""
+"""Number of documents to rerank, diversify or assign to a side; the packaged encoder reads about 20
+per second, and with perspectives as many for each."""
 
 
 def write_corpus(path: Path, count: int, seed: int) -> None:
-    """Write arguments: two to eight sentences of one question's passages, and a conclusion."""
+    """Write arguments of two to eight sentences from passages on a question, and a conclusion."""
     rng = random.Random(seed)
     example = load_example()
     pools = {
@@ -132,10 +132,10 @@ def main() -> None:
             folder.mkdir(parents=True, exist_ok=True)
             write_corpus(folder / "corpus.jsonl", options.documents, options.seed)
             knowing = ("--quality", "--clusters", "--vectors", "--embedder", embeddings.spec)
-            made = pnyx(folder, "index", str(folder / "corpus.jsonl"), "--out", index, *knowing)
-            if made[0] != 0:
-                sys.exit(made[2])
-            report.line(f"Indexed with all features in {made[3]:.0f} s.")
+            indexing = pnyx(folder, "index", str(folder / "corpus.jsonl"), "--out", index, *knowing)
+            if indexing[0] != 0:
+                sys.exit(indexing[2])
+            report.line(f"Indexed with all features in {indexing[3]:.0f} s.")
         report.line(f"{len(Index.open(index)):,} documents; of rankings, the first {DEPTH}.")
         report.head("rerank", "diversify", "stance", *MODELS)
         for stages in itertools.product(RERANKS, DIVERSIFY, ("", "con")):

@@ -1,16 +1,16 @@
-"""A synthetic corpus of the size of args.me, as files that every engine reads.
+"""A synthetic corpus of the size of args.me, in files that every engine can read.
 
 Words follow a shifted Zipf law and document lengths are log-normal; the parameters are chosen so
-that 387,740 documents hold 75.9 million tokens and 58.4 million postings. A question is five to
-eight words of one document without the most frequent, so that it touches some 76,000 postings.
-Every document has a random topic and quality, and every question a vector near a few topics: its
-cosines to the topics are like those of real questions, nearly all small, a few large.
+that 387,740 documents have 75.9 million tokens and 58.4 million postings. A question has five to
+eight words of a document, without the most frequent words, so that it has about 76,000 postings.
+Every document has a random topic and quality. Every question has a vector close to a few topics:
+its cosines with the topics are like those of real questions, mostly small and a few large.
 
-    documents.txt   "ID WORD WORD ..." a line; ids count from 0
-    questions.txt   "WORD WORD ..." a line
-    features.txt    "TOPIC QUALITY" a line, of each document
-    centroids.npy   of the topics, float32 [topics, dimensions], of length 1
-    vectors.npy     of the questions, float32 [questions, dimensions], of length 1
+    documents.txt   lines "ID WORD WORD ..."; ids count from 0
+    questions.txt   lines "WORD WORD ..."
+    features.txt    lines "TOPIC QUALITY", one per document
+    centroids.npy   vectors of the topics, float32 [topics, dimensions], length 1
+    vectors.npy     vectors of the questions, float32 [questions, dimensions], length 1
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pathlib import Path
 import numpy as np
 
 ARGS_ME = 387_740
-"""Documents of args.me."""
+"""Number of documents in args.me."""
 
 VOCABULARY = 300_000
 _SHIFT, _EXPONENT = 2.7, 1.058
 _MEAN_LENGTH, _SPREAD = 196.9, 0.75
 _FREQUENT = 75
-"""The most frequent words, which no question holds."""
+"""Number of most frequent words, which do not occur in questions."""
 
 TOPICS = 300
 DIMENSIONS = 384
@@ -76,7 +76,7 @@ def features(documents: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def vectors(count: int, centroids: np.ndarray, seed: int) -> np.ndarray:
-    """Return a unit vector for each question: near three topics, more or less."""
+    """Return a unit vector for each question: a random mixture of three topics with noise."""
     rng = np.random.default_rng(seed + 3)
     near = centroids[rng.integers(0, len(centroids), (count, 3))] * rng.random((count, 3, 1))
     rows = near.sum(axis=1) + rng.normal(scale=0.03, size=(count, centroids.shape[1]))
@@ -95,16 +95,16 @@ def write_features(folder: Path, documents: int, queries: int, seed: int) -> Non
 
 
 def write_corpus(folder: Path, documents: int, queries: int, seed: int) -> int:
-    """Write all files; return how many tokens the documents hold."""
+    """Write all files; return the number of tokens in the documents."""
     names = [f"w{number}" for number in range(VOCABULARY)]
     tokens = 0
     with (folder / "documents.txt").open("w") as stream:
         for number, words in enumerate(texts(documents, seed)):
             tokens += len(words)
             stream.write(f"{number} {' '.join([names[word] for word in words.tolist()])}\n")
-    asked = questions(queries, documents, seed)
-    (folder / "questions.txt").write_text("".join(f"{line}\n" for line in asked))
-    write_features(folder, documents, len(asked), seed)
+    lines = questions(queries, documents, seed)
+    (folder / "questions.txt").write_text("".join(f"{line}\n" for line in lines))
+    write_features(folder, documents, len(lines), seed)
     return tokens
 
 

@@ -4,11 +4,11 @@
     python lab/search/dense.py                        # 387,740 random vectors of 384 numbers
     python lab/search/dense.py --vectors documents.npy --questions questions.npy
 
-With `--vectors` (float32 [n, d] of length 1, e.g. of `load_encoder().encode`) these are repeated up
-to `--documents` with a little noise for the times of exact search, and taken as they are for the
-recall of the graphs. Times are milliseconds of one thread, median / 99th percentile: of the CPU,
-which other load disturbs least, and of the wall. Everything ranks the same vectors in float16,
-except where float32 is named.
+`--vectors` (float32 [n, d] of length 1, for example from `load_encoder().encode`) are repeated with
+a little noise up to `--documents` for the times of exact search, and used unchanged for the recall
+of graphs. Times are milliseconds of one thread, median / 99th percentile: CPU time, which depends
+least on other load, and wall time. All engines rank the same vectors in float16, unless a row says
+float32.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np  # noqa: E402
 from pnyx.search.ranking.dense import _EXPANSION_SEARCH, cosine_top, new_graph  # noqa: E402
 
 NOISE = 0.02
-"""Of each number of a repeated vector; a number is 0.05 on average."""
+"""Standard deviation of the noise on each number of a repeated vector; a number is about 0.05."""
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -37,7 +37,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def enlarged(rows: np.ndarray | None, count: int, dimensions: int) -> np.ndarray:
-    """Return so many vectors in float16: random, or those given with noise once they repeat."""
+    """Return `count` vectors in float16: random, or the given ones, with noise on repetitions."""
     rng = np.random.default_rng(7)
     out = np.empty((count, dimensions if rows is None else rows.shape[1]), dtype=np.float16)
     for first in range(0, count, 20_000):
@@ -99,8 +99,8 @@ def graphs(rows: np.ndarray, questions: np.ndarray, k: int) -> None:
     truth = [set(cosine_top(halves, q, k)[0].tolist()) for q in questions]
 
     def recall(search: Callable[[np.ndarray], Any]) -> str:
-        found = [set(np.asarray(search(q)).tolist()) for q in questions]
-        shares = [len(a & b) / k for a, b in zip(found, truth, strict=True)]
+        ids = [set(np.asarray(search(q)).tolist()) for q in questions]
+        shares = [len(a & b) / k for a, b in zip(ids, truth, strict=True)]
         return f"recall {np.mean(shares):.4f}, worst {min(shares):.2f}"
 
     print(f"\n| graph, {len(rows):,} x {rows.shape[1]}, top {k} | CPU ms | wall ms | |")
@@ -155,21 +155,23 @@ def main() -> None:
     parser.add_argument("--questions", type=Path)
     parser.add_argument("--asked", type=int, default=30)
     parser.add_argument("-k", type=int, default=100)
-    given = parser.parse_args()
+    options = parser.parse_args()
     _faiss()  # before usearch: loaded after it, faiss 1.15.1's index_factory crashes
-    real = np.load(given.vectors) if given.vectors else None
+    real = np.load(options.vectors) if options.vectors else None
     rng = np.random.default_rng(11)
-    asked = unit(rng.normal(size=(given.asked, given.dimensions)))
-    if given.questions:
-        asked = np.load(given.questions)
+    questions = unit(rng.normal(size=(options.asked, options.dimensions)))
+    if options.questions:
+        questions = np.load(options.questions)
     for name in ("numpy", "usearch", "faiss-cpu"):
         try:
             print(name, version(name))
         except PackageNotFoundError:
             print(name, "is not installed, so it is not measured")
-    exact(enlarged(real, given.documents, given.dimensions), asked[: given.asked], given.k)
+    exact(
+        enlarged(real, options.documents, options.dimensions), questions[: options.asked], options.k
+    )
     if real is not None:
-        graphs(real, asked[:300], given.k)
+        graphs(real, questions[:300], options.k)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """Effectiveness on three real sets: the Touché model, plain ranking, dense, hybrid, diversified.
 
     PNYX_DATA=DATA python lab/search/effectiveness.py --work FOLDER    # needs pnyx[test]
-    ... --write docs/lab/search-effectiveness.md   # renews its section
+    ... --write docs/lab/search-effectiveness.md   # updates its section
     ... --json FILE                                                          # every figure
 
-The first run embeds some 8,000 arguments twice (with and without their conclusions), which takes
-most of its time; FOLDER keeps the indexes for later runs. Nothing is tuned here: the paper's
-weights, BERDS's numbers, and two defaults that were chosen on about half of these questions, the
-fusion of the hybrid (`hybrid.py`) and the topic space (`spaces.py`); these report on the
-other half. Systems see texts alone, neither topics nor sides nor labels.
+The first run embeds about 8,000 arguments twice (with and without their conclusions), which takes
+most of the time; FOLDER stores the indexes for later runs. Nothing is tuned here. The weights are
+those of the paper and of BERDS. Two defaults were chosen on about half of these questions: the
+fusion of the hybrid (`hybrid.py`) and the topic space (`spaces.py`); those scripts report on the
+other half. Systems see only texts, without topics, sides or labels.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
 DEPTH = 100
-"""Documents ranked for a debate, which has 8 arguments on average."""
+"""Number of documents ranked for a debate; a debate has 8 arguments on average."""
 TOP = 5
 MARGIN = 0.02
-"""A loss of nDCG that would matter: what the project lets its default lose to any part of it.
-Smaller differences are often reversed by another 50 topics (Voorhees and Buckley, SIGIR 2002)."""
+"""A relevant loss of nDCG: the most that a default may lose to any of its parts. Smaller
+differences are often reversed on another 50 topics (Voorhees and Buckley, SIGIR 2002)."""
 WHOLE, POOLS = "all arguments", "judged pools"
 
 Runs = Mapping[str, Sequence[RunEntry]]
@@ -62,9 +62,9 @@ class Column:
 
     Attributes:
         label: its heading.
-        qrels: against which.
-        measure: in the notation of ir-measures.
-        scale: what values are multiplied by.
+        qrels: its judgements.
+        measure: the measure, in the notation of ir-measures.
+        scale: factor of the values.
     """
 
     label: str
@@ -75,54 +75,56 @@ class Column:
 
 @dataclass
 class Findings:
-    """Everything that was measured, and the verdicts."""
+    """All results, and the verdicts."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     verdicts: list[str] = field(default_factory=list)
     labelled: dict[str, list[tuple[Runs, Column]]] = field(default_factory=dict)
-    """Runs and quality of the sets that have labels of it, to be measured together."""
+    """Runs and quality columns of the sets with quality labels, to measure them together."""
 
 
-class Measured:
-    """A column's values and its comparisons with the baseline, corrected over the systems."""
+class MeasuredColumn:
+    """The values of a column and comparisons with the baseline, corrected over the systems."""
 
     def __init__(self, runs: Runs, column: Column) -> None:
-        found = measure_retrieval(
+        result = measure_retrieval(
             runs, column.qrels, [column.measure], baseline=BASELINE, test="t", margin=MARGIN
         )
         self.column = column
-        self.name = next(iter(found.runs[0].measures))
-        self.runs: dict[str, MeasuredRun] = {run.name: run for run in found.runs}
-        self.against: dict[str, Comparison] = {one.run: one for one in found.comparisons}
-        self.topics = len(found.runs[0].per_topic)
-        self.row = found.row()
+        self.name = next(iter(result.runs[0].measures))
+        self.runs: dict[str, MeasuredRun] = {run.name: run for run in result.runs}
+        self.against: dict[str, Comparison] = {
+            comparison.run: comparison for comparison in result.comparisons
+        }
+        self.topics = len(result.runs[0].per_topic)
+        self.row = result.row()
 
     def mean(self, system: str) -> str:
-        """Return mean and interval, marked where better or worse after correction."""
-        one, scale = self.runs[system].measures[self.name], self.column.scale
-        value = f"{scale * one.value:.3f} {_bounds(one, scale)}"
+        """Return mean and interval, with a mark if better or worse after correction."""
+        measure, scale = self.runs[system].measures[self.name], self.column.scale
+        value = f"{scale * measure.value:.3f} {_bounds(measure, scale)}"
         return value + _mark(self.against.get(system))
 
     def difference(self, system: str) -> str:
-        """Return the difference to the baseline with interval and p, before and after Holm."""
+        """Return the difference from the baseline with interval and p, before and after Holm."""
         if system not in self.against:
             return "–"
-        one, scale = self.against[system], self.column.scale
-        value = f"{scale * one.test.difference:+.3f} {_bounds(one, scale, '+')}"
-        return f"{value} {_p(one.test.p)} ({_p(one.p_holm)})"
+        comparison, scale = self.against[system], self.column.scale
+        value = f"{scale * comparison.test.difference:+.3f} {_bounds(comparison, scale, '+')}"
+        return f"{value} {_p(comparison.test.p)} ({_p(comparison.p_holm)})"
 
 
-def _bounds(one: Any, scale: float, sign: str = "") -> str:
-    """Return the interval of a mean or a difference; where all values are equal there is none."""
-    if one.low is None or one.high is None:
+def _bounds(measured: Any, scale: float, sign: str = "") -> str:
+    """Return the interval of a mean or a difference; there is none if all values are equal."""
+    if measured.low is None or measured.high is None:
         return "[no interval]"
-    return f"[{scale * one.low:{sign}.3f}, {scale * one.high:{sign}.3f}]"
+    return f"[{scale * measured.low:{sign}.3f}, {scale * measured.high:{sign}.3f}]"
 
 
-def _mark(one: Comparison | None) -> str:
-    if one is None or not one.significant:
+def _mark(comparison: Comparison | None) -> str:
+    if comparison is None or not comparison.significant:
         return ""
-    return " ▲" if one.test.difference > 0 else " ▼"
+    return " ▲" if comparison.test.difference > 0 else " ▼"
 
 
 def _p(value: float | None) -> str:
@@ -138,20 +140,21 @@ def tables(
     runs: Runs,
     columns: Sequence[Column],
     compared: Sequence[str],
-) -> dict[str, Measured]:
-    """Print means of all columns, differences of some; return what was measured by label."""
-    measured = {column.label: Measured(runs, column) for column in columns}
+) -> dict[str, MeasuredColumn]:
+    """Report means of all columns and differences of some; return the measurements by label."""
+    measured = {column.label: MeasuredColumn(runs, column) for column in columns}
     topics = next(iter(measured.values())).topics
     labels = [column.label for column in columns]
     report.head(f"{title}, {topics} questions", *labels)
     for system in runs:
-        report.row(system, *(one.mean(system) for one in measured.values()))
+        report.row(system, *(values.mean(system) for values in measured.values()))
     report.head(f"{title}: minus {BASELINE}, p (Holm)", *compared)
     for system in runs:
         if system != BASELINE:
             report.row(system, *(measured[label].difference(system) for label in compared))
     findings.rows += [
-        {"table": title, "column": label, "result": one.row} for label, one in measured.items()
+        {"table": title, "column": label, "result": values.row}
+        for label, values in measured.items()
     ]
     return measured
 
@@ -169,10 +172,10 @@ WORDS: Mapping[Conclusion, str] = {
 
 
 def verdict(
-    report: Report, findings: Findings, title: str, measured: Mapping[str, Measured]
+    report: Report, findings: Findings, title: str, measured: Mapping[str, MeasuredColumn]
 ) -> None:
-    """Say what is shown of the default against the baseline, by p corrected over the systems."""
-    parts = [f"{label} {_shown(one.against[DEFAULT])}" for label, one in measured.items()]
+    """Report whether the default is better than the baseline, with p corrected over the systems."""
+    parts = [f"{label} {_shown(values.against[DEFAULT])}" for label, values in measured.items()]
     topics = next(iter(measured.values())).topics
     line = f"- {title}, {topics} questions, nDCG@5: " + "; ".join(parts) + "."
     findings.verdicts.append(line)
@@ -180,13 +183,13 @@ def verdict(
     report.line(line.removeprefix("- "))
 
 
-def _shown(one: Comparison) -> str:
-    against = one.against
+def _shown(comparison: Comparison) -> str:
+    against, test = comparison.against, comparison.test
     return (
-        f"{one.test.difference:+.3f} {_bounds(one, 1.0, '+')}, p {_p(one.test.p)}, Holm "
-        f"{_p(one.p_holm)}; a loss of {MARGIN:g} rejected with p "
+        f"{test.difference:+.3f} {_bounds(comparison, 1.0, '+')}, p {_p(test.p)}, Holm "
+        f"{_p(comparison.p_holm)}; a loss of {MARGIN:g} rejected with p "
         f"{_p(against.p_not_lower)}, Holm {_p(against.p_not_lower_holm)}: "
-        f"**{WORDS[one.conclusion]}**"
+        f"**{WORDS[comparison.conclusion]}**"
     )
 
 
@@ -196,7 +199,7 @@ def _shown(one: Comparison) -> str:
 def graded(
     report: Report, findings: Findings, collection: Collection, work: Path, embedder: Embedder
 ) -> None:
-    """Webis or SIGIR: relevance and quality, over the whole index and within the pools."""
+    """Report relevance and quality on Webis or SIGIR, over the whole index and within the pools."""
     prepared = prepare(collection, work, embedder)
     texts = len(collection.records)
     report.line()
@@ -210,25 +213,25 @@ def graded(
     pools = within_pools(runs, collection)
     for title, some in ((WHOLE, runs), (POOLS, pools)):
         name = f"{collection.name}, {title}"
-        found = tables(report, findings, name, some, columns, ("relevance", "quality"))
-        findings.labelled.setdefault(title, []).append((some, found["quality"].column))
-        verdict(report, findings, name, {n: found[n] for n in ("relevance", "quality")})
+        measured = tables(report, findings, name, some, columns, ("relevance", "quality"))
+        findings.labelled.setdefault(title, []).append((some, measured["quality"].column))
+        verdict(report, findings, name, {n: measured[n] for n in ("relevance", "quality")})
 
 
 def check_shipped(report: Report, collection: Collection, columns: Sequence[Column]) -> None:
-    """Print nDCG@5 of the rankings that the authors published, as a check of the judgements."""
+    """Report nDCG@5 of the authors' published rankings, as a check of the judgements."""
     parts = []
     for column in columns:
-        found = measure_retrieval(
+        result = measure_retrieval(
             collection.shipped, column.qrels, ["nDCG@5"], bootstrap=Bootstrap(0)
         )
-        values = ", ".join(f"{run.name} {run.measures['nDCG@5'].value:.3f}" for run in found.runs)
+        values = ", ".join(f"{run.name} {run.measures['nDCG@5'].value:.3f}" for run in result.runs)
         parts.append(f"{column.label}: {values}")
     report.line("Check, the authors' own rankings, nDCG@5: " + "; ".join(parts) + ".")
 
 
 def together(report: Report, findings: Findings) -> None:
-    """Quality on all questions of both sets: each alone has few."""
+    """Report quality on all questions of both sets together, because each set has few."""
     for title, parts in findings.labelled.items():
         runs: dict[str, list[RunEntry]] = {name: [] for name in parts[0][0]}
         qrels: list[Qrel] = []
@@ -236,15 +239,15 @@ def together(report: Report, findings: Findings) -> None:
             for name, entries in runs.items():
                 entries += [replace(e, topic_id=f"{number}/{e.topic_id}") for e in some[name]]
             qrels += [replace(q, topic_id=f"{number}/{q.topic_id}") for q in column.qrels]
-        one = Measured(runs, Column("quality", qrels, "nDCG@5"))
-        verdict(report, findings, f"Webis and SIGIR together, {title}", {"quality": one})
+        values = MeasuredColumn(runs, Column("quality", qrels, "nDCG@5"))
+        verdict(report, findings, f"Webis and SIGIR together, {title}", {"quality": values})
 
 
 # --- debates ----------------------------------------------------------------------------------
 
 
 def all_debates(report: Report, findings: Findings, work: Path, embedder: Embedder) -> None:
-    """Three corpora, each searched by itself; their questions are measured together."""
+    """Search three corpora separately, and measure their questions together."""
     runs: dict[str, list[RunEntry]] = {}
     qrels: list[Qrel] = []
     quality: dict[str, list[float]] = {}
@@ -263,18 +266,18 @@ def all_debates(report: Report, findings: Findings, work: Path, embedder: Embedd
     report.line("**debates**: " + ", ".join(parts) + "; quality by the packaged model.")
     plain = without_sides(qrels)
     columns = [Column(m, plain, m) for m in ("nDCG@5", "nDCG@10", "nDCG@20", "AP@100", "R@100")]
-    found = tables(report, findings, "debates", runs, columns, ("nDCG@5", "AP@100", "R@100"))
-    verdict(report, findings, "debates", {"relevance": found["nDCG@5"]})
+    measured = tables(report, findings, "debates", runs, columns, ("nDCG@5", "AP@100", "R@100"))
+    verdict(report, findings, "debates", {"relevance": measured["nDCG@5"]})
     both = _two_sided(qrels)
     sides(report, findings, runs, both, quality)
     by_corpus(report, findings, runs, qrels, both)
 
 
 def _two_sided(qrels: Sequence[Qrel]) -> list[Qrel]:
-    known: dict[str, set[str]] = {}
+    by_topic: dict[str, set[str]] = {}
     for q in qrels:
-        known.setdefault(q.topic_id, set()).add(q.subtopic)
-    return [q for q in qrels if len(known[q.topic_id]) == len(SIDES)]
+        by_topic.setdefault(q.topic_id, set()).add(q.subtopic)
+    return [q for q in qrels if len(by_topic[q.topic_id]) == len(SIDES)]
 
 
 def _top_quality(prepared: Prepared, entries: Sequence[RunEntry]) -> list[float]:
@@ -285,22 +288,22 @@ def _top_quality(prepared: Prepared, entries: Sequence[RunEntry]) -> list[float]
 def by_corpus(
     report: Report, findings: Findings, runs: Runs, qrels: Sequence[Qrel], both: Sequence[Qrel]
 ) -> None:
-    """Relevance and sides in each corpus."""
-    measured: dict[str, Measured] = {}
+    """Report relevance and sides in each corpus."""
+    measured: dict[str, MeasuredColumn] = {}
     for corpus in dict.fromkeys(q.topic_id.split("-")[0] for q in qrels):
-        own = {name: _of(corpus, entries) for name, entries in runs.items()}
+        corpus_runs = {name: _of(corpus, entries) for name, entries in runs.items()}
         for label, judged, measure, scale in (
             ("nDCG@5", without_sides(qrels), "nDCG@5", 1.0),
             ("sides in the top 5", both, "StRecall@5", float(len(SIDES))),
         ):
             column = Column(f"{corpus}: {label}", _of(corpus, judged), measure, scale)
-            measured[column.label] = Measured(own, column)
+            measured[column.label] = MeasuredColumn(corpus_runs, column)
     report.head("debates by corpus", *measured)
     for system in runs:
-        report.row(system, *(one.mean(system) for one in measured.values()))
+        report.row(system, *(values.mean(system) for values in measured.values()))
     findings.rows += [
-        {"table": "debates by corpus", "column": label, "result": one.row}
-        for label, one in measured.items()
+        {"table": "debates by corpus", "column": label, "result": values.row}
+        for label, values in measured.items()
     ]
     report.line()
     report.line(
@@ -310,7 +313,7 @@ def by_corpus(
 
 
 def _of(corpus: str, judged: Sequence[Any]) -> list[Any]:
-    return [one for one in judged if one.topic_id.startswith(f"{corpus}-")]
+    return [entry for entry in judged if entry.topic_id.startswith(f"{corpus}-")]
 
 
 def sides(
@@ -320,7 +323,7 @@ def sides(
     both: Sequence[Qrel],
     quality: Mapping[str, Sequence[float]],
 ) -> None:
-    """How well both sides are shown, on debates that have both."""
+    """Report how well both sides are covered, on debates that have both."""
     columns = [
         *(
             Column(f"{side} alone: nDCG@5", without_sides([q for q in both if q.subtopic == side]),

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 from train_quality import DATA, read_ibm, read_webis, train
 
 STEP = 1000
-"""Grades are whole numbers, so gains are given in thousandths. nDCG does not see the scale."""
+"""Grades are whole numbers, so gains are in thousandths. nDCG does not depend on the scale."""
 
 Row = dict[str, str]
 
@@ -31,14 +31,14 @@ class Collection:
     """Documents with questions on them.
 
     Attributes:
-        name: short; names the index folder, too.
+        name: short name, also of the index folder.
         records: the documents.
         questions: the topics.
-        qrels: name of a gain, e.g. `relevance`, to its judgements.
-        predict: predicts the quality of the records from texts whose topic the model did not see;
-            None where the packaged model has not seen the set anyway.
-        predicted_by: name of what `predict` does.
-        shipped: rankings that the set's authors published, as runs.
+        qrels: name of a gain, e.g. `relevance` -> its judgements.
+        predict: predicts the quality of the records by a model that has not seen their topics; None
+            if the packaged model has not seen the set.
+        predicted_by: description of `predict`.
+        shipped: rankings published by the authors of the set, as runs.
     """
 
     name: str
@@ -67,9 +67,9 @@ _WEBIS_GAINS = {
 
 
 def webis() -> Collection:
-    """Premises without conclusions, so that a cluster is of first sentences. Judged in pools."""
+    """Return Webis: judged pools of premises without conclusions (clusters: first sentences)."""
     rows = _rows("webis_argquality20/webis-argquality20-arguments.csv")
-    first = {_webis_id(row): place for place, row in reversed(list(enumerate(rows)))}
+    first = {_webis_id(row): number for number, row in reversed(list(enumerate(rows)))}
     names = sorted(first, key=first.__getitem__)
     qrels = {}
     for gain, column in _WEBIS_GAINS.items():
@@ -112,8 +112,10 @@ def _unseen_topics() -> np.ndarray:
 
 
 def _trained_without(part, ibm, ibm_rows, texts: set[str], topic: str = "") -> Callable:  # noqa: ANN001
-    kept = [r for r, text in enumerate(part.texts) if part.topics[r] != topic and text not in texts]
-    return train(part, ibm, np.array(kept), ibm_rows).predict
+    train_rows = [
+        r for r, text in enumerate(part.texts) if part.topics[r] != topic and text not in texts
+    ]
+    return train(part, ibm, np.array(train_rows), ibm_rows).predict
 
 
 # --- SIGIR-19 ArgSearch -----------------------------------------------------------------------
@@ -122,7 +124,7 @@ _SIGIR_QUALITY = ("Rhetorical", "Logical", "Dialectical")
 
 
 def sigir() -> Collection:
-    """Conclusions with premises; grades 1 to 4, 0 for what is no argument."""
+    """Return SIGIR: conclusions with premises; grades 1 to 4, and 0 for non-arguments."""
     rows = _rows("sigir19_argsearch/arguments.csv")
     by_id = {_sigir_id(row): row for row in rows}
     records: list[Evidence] = [
@@ -131,9 +133,9 @@ def sigir() -> Collection:
     qrels: dict[str, list[Qrel]] = defaultdict(list)
     for row in rows:
         topic, name = str(int(row["Topic ID"])), _sigir_id(row)
-        own = [max(0, int(row[f"{one} Quality"])) for one in _SIGIR_QUALITY]
-        grades = {"relevance": max(0, int(row["Relevance"])), "quality": sum(own)}
-        grades |= dict(zip(map(str.lower, _SIGIR_QUALITY), own, strict=True))
+        quality = [max(0, int(row[f"{dimension} Quality"])) for dimension in _SIGIR_QUALITY]
+        grades = {"relevance": max(0, int(row["Relevance"])), "quality": sum(quality)}
+        grades |= dict(zip(map(str.lower, _SIGIR_QUALITY), quality, strict=True))
         for gain, grade in grades.items():
             qrels[gain].append(Qrel(topic, name, grade))
     questions = [
@@ -155,7 +157,7 @@ def _sigir_id(row: Row) -> str:
 
 
 def _without_shared(texts: list[str]) -> np.ndarray:
-    """Predict by a model that was not trained on the texts that both sets hold."""
+    """Predict by a model that was not trained on texts that are in both sets."""
     part, ibm = read_webis(), read_ibm()
     bare = {text.strip() for text in texts}
     shared = {text for text in part.texts if text.strip() in bare}
@@ -165,15 +167,15 @@ def _without_shared(texts: list[str]) -> np.ndarray:
 def _shipped(
     path: str, system: str, number: Callable[[str], str], first: int
 ) -> dict[str, list[RunEntry]]:
-    """Read rankings; where one names an argument several times, the first place counts."""
+    """Read rankings; if one contains an argument several times, the first rank counts."""
     places: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
     for row in sorted(_rows(path), key=lambda row: int(row["Rank"])):
         name = f"{number(row['Discussion ID'])}-{number(row['Argument ID'])}"
         rank = int(row["Rank"]) + 1 - first
         places[row[system]].setdefault((number(row["Topic ID"]), name), rank)
     return {
-        system: [RunEntry(topic, doc, rank, -float(rank)) for (topic, doc), rank in own.items()]
-        for system, own in places.items()
+        system: [RunEntry(topic, doc, rank, -float(rank)) for (topic, doc), rank in ranks.items()]
+        for system, ranks in places.items()
     }
 
 
@@ -181,17 +183,17 @@ def _shipped(
 
 
 def debates() -> list[Collection]:
-    """Each debate's title asks for its arguments; which side they take is the subtopic."""
+    """Return debates: titles are questions, their arguments are relevant, sides are subtopics."""
     return [_idebate(), _perspectrum("debatewise"), _perspectrum("procon")]
 
 
 def without_sides(qrels: Iterable[Qrel]) -> list[Qrel]:
-    """Return the judgements of debates with each document once, whatever side it takes."""
+    """Return the judgements of debates with each document once, independent of its side."""
     return [Qrel(*pair, 1) for pair in dict.fromkeys((q.topic_id, q.doc_id) for q in qrels)]
 
 
 class _Debates:
-    """Collects debates: equal texts are one document, equal titles one question."""
+    """Collect debates; equal texts become one document, equal titles one question."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -205,7 +207,7 @@ class _Debates:
         if words not in self._numbers:
             self._numbers[words] = f"{self.name}-{len(self._records)}"
             premises = (Premise(premise),) if premise.strip() else ()
-            # Neither debate nor side are told: they are what is to be found.
+            # Documents contain neither debate nor side, which systems have to find.
             self._records.append(Argument(self._numbers[words], conclusion, premises))
         self._titles.setdefault(_words(title), " ".join(title.split()))
         self._sides.setdefault(_words(title), {})[self._numbers[words], side] = None
@@ -231,26 +233,26 @@ def _lines(path: str) -> Iterable[dict]:
 
 
 def _idebate() -> Collection:
-    """The points. A debate that is filed under several themes is one debate."""
+    """Return the points of idebate; a debate under several themes is one debate."""
     folder = "arguana_counterargs"
     titles = {
         (row["theme"], row["debate"]): row["title"] for row in _lines(f"{folder}/debates.jsonl.gz")
     }
-    found = _Debates("idebate")
+    collector = _Debates("idebate")
     for row in _lines(f"{folder}/arguments.jsonl.gz"):
         title = titles.get((row["theme"], row["debate"]))
         if row["type"] == "point" and title is not None:
-            found.add(title, row["stance"], row["conclusion"], row["premise"])
-    return found.collection()
+            collector.add(title, row["stance"], row["conclusion"], row["premise"])
+    return collector.collection()
 
 
 def _perspectrum(name: str) -> Collection:
     rows = json.loads((DATA / f"perspectrum/{name}_raw.json").read_text(encoding="utf-8"))
-    found = _Debates(name)
+    collector = _Debates(name)
     sides: dict[str, Side] = {"for": "pro", "against": "con"}
     for row in rows:
         for side, stance in sides.items():
             for point in row[f"perspectives_{side}"]:
                 premise = "\n".join(point["argument"]["description"])
-                found.add(row["claim_title"], stance, point["perspective_title"], premise)
-    return found.collection()
+                collector.add(row["claim_title"], stance, point["perspective_title"], premise)
+    return collector.collection()

@@ -1,4 +1,4 @@
-"""The systems of `effectiveness.py`: indexes with all they need, and what ranks them."""
+"""The systems of `effectiveness.py`: their indexes and rankings."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ HYBRID = f"hybrid (default: {Scoring().fusion}, {Scoring().dense_weight:g} on de
 
 PAPER = ((10.0, 5.0, False), (10.0, 10.0, False), (5.0, 10.0, False), (0.1, 5.0, True),
          (0.01, 5.0, True))  # fmt: skip
-"""The paper's Table 1: wC, wQ, and whether R is fixed to 1."""
+"""Table 1 of the paper: wC, wQ, and whether R is fixed to 1."""
 
 LAMBDA = 0.75
-"""Of MMR: the smallest that BERDS's search on its development data chose (Table 8)."""
+"""Lambda of MMR: the smallest value that BERDS chose on its development data (Table 8)."""
 
 OTHER_SPACES: Mapping[Space, str] = {
     "conclusion": "conclusions (as in the paper)",
     "dual": "conclusions and premises",
 }
-"""What the topics are found by, beside the default."""
+"""Texts from which topics are made, in addition to the default."""
 
 RERANKED = 100
-"""Documents that MMR chooses from, as in BERDS."""
+"""Number of documents that MMR reorders, as in BERDS."""
 
 System = Callable[[Question, int], np.ndarray]
-"""(question, how many) -> document numbers, best first."""
+"""(question, k) -> document numbers, best first."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A collection in its indexes.
+    """A collection with its indexes.
 
     Attributes:
-        collection: what it is of.
-        index: with vectors, quality, and clusters of whole texts, the default.
-        spaces: the same with clusters of something else, by the name of the space.
-        quality: predicted, by document number.
-        clusters: how many there are in `index`.
+        collection: the collection.
+        index: its index with vectors, quality, and clusters of whole texts (the default).
+        spaces: the same with other clusters, by the name of the space.
+        quality: predicted quality, by document number.
+        clusters: number of clusters in `index`.
     """
 
     collection: Collection
@@ -73,7 +73,7 @@ class Prepared:
 
 
 def prepare(collection: Collection, work: Path, embedder: Embedder) -> Prepared:
-    """Make the indexes of a collection, or use those that an earlier run has left."""
+    """Build the indexes of a collection, or reuse those of an earlier run."""
     folder = work / collection.name
     if not folder.exists():
         build_index(collection.records, folder)
@@ -105,8 +105,8 @@ def _quality(collection: Collection, index: Index) -> None:
     if collection.predict is None:
         score_documents(index.path, QualityModel.load())
         return
-    known = read_feature(index.path, index.manifest, "quality")
-    if known is None or known.meta.get("model") != collection.predicted_by:
+    feature = read_feature(index.path, index.manifest, "quality")
+    if feature is None or feature.meta.get("model") != collection.predicted_by:
         values = {"values": collection.predict().astype(np.float32)}
         meta = {"model": collection.predicted_by}
         put_feature(index.path, "quality", values, documents=len(index), meta=meta)
@@ -139,16 +139,16 @@ def systems(prepared: Prepared, embedder: Embedder) -> dict[str, System]:
 
         return run
 
-    found: dict[str, System] = {
+    by_name: dict[str, System] = {
         "BM25": lambda question, k: lexical("bm25")(question, k)[0],
         BASELINE: lambda question, k: lexical("dirichlet")(question, k)[0],
     }
     for wc, wq, flat in PAPER:
         name = f"Touché {wc:g}/{wq:g}" + (", R = 1" if flat else "")
-        found[DEFAULT if name == DEFAULT.removesuffix(" (default)") else name] = touche(
+        by_name[DEFAULT if name == DEFAULT.removesuffix(" (default)") else name] = touche(
             wc, wq, flat
         )
-    return found | {
+    return by_name | {
         "Touché 10/0 (topic only)": touche(10.0, 0.0),
         "Touché 0/5 (quality only)": touche(0.0, 5.0),
         **{
@@ -166,15 +166,15 @@ def systems(prepared: Prepared, embedder: Embedder) -> dict[str, System]:
 
 
 def _perspectives(index: Index) -> System:
-    """A search for each perspective that the index knows; the question's own where it has none."""
+    """Search for each perspective in the index, or for the question if there are none."""
     source = IndexPerspectives(index)
 
     def run(question: Question, k: int) -> np.ndarray:
-        found = perspectives_of(question, source).perspectives
-        if not found:
+        perspectives = perspectives_of(question, source).perspectives
+        if not perspectives:
             return index.rank(question.text, "dirichlet", k)[0]
         hits = search_perspectives(
-            lambda text, depth: index.search(text, k=depth), question, found, k
+            lambda text, depth: index.search(text, k=depth), question, perspectives, k
         )
         return index.numbers([hit.hit.doc_id for hit in hits])
 
@@ -182,7 +182,7 @@ def _perspectives(index: Index) -> System:
 
 
 def rankings(prepared: Prepared, embedder: Embedder, depth: int) -> dict[str, list[RunEntry]]:
-    """Rank for every question by every system; scores only tell the order, so nothing ties."""
+    """Rank the documents of every question by every system; scores are ranks, without ties."""
     runs = {}
     for name, system in systems(prepared, embedder).items():
         runs[name] = [
@@ -196,7 +196,7 @@ def rankings(prepared: Prepared, embedder: Embedder, depth: int) -> dict[str, li
 def within_pools(
     runs: Mapping[str, list[RunEntry]], collection: Collection
 ) -> dict[str, list[RunEntry]]:
-    """Keep of each ranking what is judged for its topic."""
+    """Restrict each ranking to the documents judged for its topic."""
     judged = {(q.topic_id, q.doc_id) for q in collection.qrels["relevance"]}
     return {
         name: [e for e in entries if (e.topic_id, e.doc_id) in judged]

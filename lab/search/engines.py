@@ -1,21 +1,21 @@
-"""One engine at one job, and what that took: Pnyx or a peer with a Python binding.
+"""Run a job with one engine and measure it: Pnyx, or a peer with a Python binding.
 
-Run by `speed.py` with the interpreter of the engine's own environment; this file imports nothing
-but the standard library, numpy and that engine. Its one argument is JSON:
+`speed.py` runs it with the interpreter of the engine's environment; this file imports only the
+standard library, numpy and that engine. Its only argument is JSON:
 
     engine    a name of ENGINES
     do        index, search or throughput
     corpus    folder with the files of `corpus.py`, and the matrices of `parity.py` for bm25s
     home      folder of the engine's index
     model     dirichlet, bm25 or touche; not for `index`
-    warm_ups  how many questions, the first ones, are asked twice before the others are timed
+    warm_ups  number of questions at the start that are asked twice before the others are timed
     top, wc, wq
     rankings  .npz file to write, for `search`
 
-The last line of output is JSON. Times of a question are CPU milliseconds of the whole process, all
-threads; each is asked once, so that no engine has seen it before. `throughput` prints "ready",
-waits for a line on standard input, asks the questions, and tells when it began and ended on the
-system's monotonic clock.
+The last line of output is JSON. Times of a question are CPU milliseconds of the whole process with
+all threads; each question is asked once, so that no engine can have cached it. `throughput` prints
+"ready", waits for a line on standard input, asks the questions, and reports its start and end on
+the monotonic clock of the system.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Ranking = tuple[np.ndarray, np.ndarray]
 """Document numbers and scores, best first."""
 
 Ask = Callable[[int], Ranking]
-"""Takes the number of a question."""
+"""Maps the number of a question to its ranking."""
 
 MU, K1, B = 2000.0, 1.2, 0.75
 
 
 class QuestionVectors:
-    """An embedder that knows the vectors of the questions."""
+    """An embedder with stored vectors of the questions."""
 
     name = "questions"
 
@@ -55,7 +55,7 @@ class QuestionVectors:
 
 
 def put_features(index: Path, corpus: Path) -> None:
-    """Give an index the topics and qualities of a corpus."""
+    """Add the topics and qualities of a corpus to an index."""
     from corpus import read_features
 
     from pnyx.search.features.access import put_feature
@@ -74,7 +74,7 @@ def put_features(index: Path, corpus: Path) -> None:
 
 
 def pnyx_ask(index: Any, corpus: Path, job: dict[str, Any], *, hits: bool = False) -> Ask:
-    """Return how Pnyx ranks: arrays, or result objects with ids."""
+    """Return a function that ranks with Pnyx, as arrays or (`hits`) result objects with ids."""
     from corpus import read_lines
 
     from pnyx.search.ranking.scores import touche_rank
@@ -111,14 +111,14 @@ class Pnyx:
         return took | self._sizes(home)
 
     def _sizes(self, home: Path) -> dict[str, Any]:
-        """Tell the stored documents from what searching needs, and what it needs a posting."""
+        """Return tokens, postings, bytes of stored documents, and bytes per posting."""
         manifest = json.loads((home / "manifest.json").read_text())
         sections: dict[str, int] = {}
         for entry in manifest["segments"]:
             for name, section in entry["sections"].items():
                 sections[name] = sections.get(name, 0) + section["bytes"]
         stored = sum(size for name, size in sections.items() if name.startswith("documents."))
-        # Postings may lie in several sections; the places of terms among them are not postings.
+        # Postings may be in several sections; the offsets of terms are not postings.
         names = {name for name in sections if name.startswith("postings")} - {"postings.offsets"}
         postings = sum(sections[name] for name in names)
         return {
@@ -136,14 +136,14 @@ class Pnyx:
 
 
 class PnyxHits(Pnyx):
-    """Makes result objects with the documents' ids."""
+    """Pnyx, with result objects that contain document ids."""
 
     def ask(self, corpus: Path, job: dict[str, Any]) -> Ask:
         return pnyx_ask(self._index, corpus, job, hits=True)
 
 
 class Bm25s:
-    """Its own index for time, size and memory; ranks by the weights of `parity.write_matrix`."""
+    """bm25s: builds its own index for time, size and memory; ranks with `parity.write_matrix`."""
 
     packages = ("bm25s", "numba", "numpy")
 
@@ -190,8 +190,8 @@ class Bm25s:
 
         def ask(at: int, **more: Any) -> Ranking:
             ids = [[engine.vocab_dict[word] for word in questions[at]]]
-            found = engine.retrieve(ids, **options, **more)
-            return found.documents[0], found.scores[0]
+            result = engine.retrieve(ids, **options, **more)
+            return result.documents[0], result.scores[0]
 
         if job["model"] != "touche":
             return ask
@@ -202,7 +202,7 @@ class Bm25s:
 
 
 class Pisa:
-    """PISA's compiled binding from pyterrier-pisa, without PyTerrier, which would need Java."""
+    """PISA, by the compiled binding in pyterrier-pisa, without PyTerrier, which requires Java."""
 
     packages = ("pyterrier-pisa",)
     encoding, algorithm, stemmer = "block_simdbp", "maxscore", "porter2"
@@ -223,7 +223,7 @@ class Pisa:
         self._library.index(source, str(home), self.stemmer, 100_000, 1)
         self._prepare(home, "dirichlet")
         took = started.passed()
-        # Searching needs the lexicons, the compressed postings and the bounds of their blocks.
+        # Search needs the lexicons, the compressed postings and the bounds of their blocks.
         needed = [*home.glob("qld*"), home / "fwd.termlex", home / "fwd.doclex"]
         size = folder_bytes(home)
         stored = size - sum(path.stat().st_size for path in needed)
@@ -255,7 +255,7 @@ class Pisa:
         def ask(at: int) -> Ranking:
             numbers, ranks = np.empty(top, dtype=np.int32), np.empty(top, dtype=np.int32)
             names, scores = np.empty(top, dtype=object), np.empty(top, dtype=np.float32)
-            found = self._library.retrieve(
+            count = self._library.retrieve(
                 context,
                 self.algorithm,
                 [(0, questions[at])],
@@ -268,7 +268,7 @@ class Pisa:
                 result_ranks=ranks,
                 result_scores=scores,
             )
-            return names[:found], scores[:found]
+            return names[:count], scores[:count]
 
         return ask
 
@@ -282,7 +282,7 @@ ENGINES: dict[str, type[Any]] = {
 
 
 class Clock:
-    """Wall and CPU seconds since it was made; CPU of the process with all its threads."""
+    """Wall and CPU seconds since its creation; CPU of the process with all threads."""
 
     def __init__(self) -> None:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
@@ -298,7 +298,7 @@ def folder_bytes(folder: Path) -> int:
 
 def memory() -> dict[str, float]:
     """Return this process's resident memory in MiB: all, without mapped files, peak; Linux only."""
-    # Not getrusage: its peak begins with that of the process that started this one.
+    # Not getrusage: its peak includes that of the parent process.
     names = {"VmRSS:": "rss_mb", "RssAnon:": "anon_mb", "VmHWM:": "peak_mb"}
     rows = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     kib = {row[0]: int(row[1]) for row in rows if row[0] in names}
@@ -326,12 +326,14 @@ def times(ask: Ask, numbers: Sequence[int]) -> list[float]:
 
 def save_rankings(path: str | Path, rankings: Iterator[Any]) -> None:
     """Write rankings to an .npz file: counts, and numbers and scores of all one after another."""
-    kept = [(np.asarray(n).astype(np.int64), np.asarray(s).astype(np.float64)) for n, s in rankings]
+    pairs = [
+        (np.asarray(n).astype(np.int64), np.asarray(s).astype(np.float64)) for n, s in rankings
+    ]
     np.savez(
         path,
-        counts=[len(numbers) for numbers, _ in kept],
-        numbers=np.concatenate([numbers for numbers, _ in kept]),
-        scores=np.concatenate([scores for _, scores in kept]),
+        counts=[len(numbers) for numbers, _ in pairs],
+        numbers=np.concatenate([numbers for numbers, _ in pairs]),
+        scores=np.concatenate([scores for _, scores in pairs]),
     )
 
 
@@ -342,10 +344,10 @@ def search(engine: Any, job: dict[str, Any], corpus: Path) -> dict[str, Any]:
     ask, count = engine.ask(corpus, job), count_questions(corpus)
     warm_up(ask, job)
     taken = times(ask, range(job["warm_ups"], count))
-    found = {"open_ms": opened, "times": taken} | memory()
+    result = {"open_ms": opened, "times": taken} | memory()
     if job["rankings"]:
         save_rankings(job["rankings"], (ask(at) for at in range(count)))
-    return found
+    return result
 
 
 def throughput(engine: Any, job: dict[str, Any], corpus: Path) -> dict[str, Any]:
@@ -365,12 +367,12 @@ def main() -> None:
     corpus, engine = Path(job["corpus"]), ENGINES[job["engine"]]()
     if job["do"] == "index":
         home = Path(job["home"])
-        found = engine.index(corpus, home) | memory()
-        found.setdefault("bytes", folder_bytes(home))
-        found["versions"] = {name: version(name) for name in engine.packages}
+        result = engine.index(corpus, home) | memory()
+        result.setdefault("bytes", folder_bytes(home))
+        result["versions"] = {name: version(name) for name in engine.packages}
     else:
-        found = {"search": search, "throughput": throughput}[job["do"]](engine, job, corpus)
-    print(json.dumps(found))
+        result = {"search": search, "throughput": throughput}[job["do"]](engine, job, corpus)
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

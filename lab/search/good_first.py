@@ -1,11 +1,12 @@
-"""Good arguments first: what people are shown, against the rankings by the model alone.
+"""Good arguments first: the displayed order, compared with rankings by the model alone.
 
     PNYX_DATA=DATA python lab/search/good_first.py --work FOLDER
-    ... --write docs/lab/good-first.md   # renews its section
+    ... --write docs/lab/good-first.md   # updates its section
 
-FOLDER is that of `effectiveness.py`. The form and its weights were chosen on the development halves
-(docs/explain/decisions/good-first.md says among which); the run fails if on one of these relevance
-loses more than the margin to the hybrid. The bundled example is whole among the test halves.
+FOLDER is that of `effectiveness.py`. The formula and its weights were chosen on the development
+halves (docs/explain/decisions/good-first.md lists the candidates). The run fails if relevance on
+one of these halves is lower than that of the hybrid by more than the margin. The whole bundled
+example is a test set.
 """
 
 from __future__ import annotations
@@ -36,26 +37,28 @@ DEPTH = 5
 
 
 def example() -> Collection:
-    """Return the bundled example; what is off topic has no quality."""
-    found = load_example()
-    relevance = [Qrel(one.question_id, one.doc_id, one.relevance) for one in found.labels]
-    quality = [Qrel(one.question_id, one.doc_id, one.quality if one.relevance else 0)
-               for one in found.labels]  # fmt: skip
+    """Return the bundled example; irrelevant documents have quality 0."""
+    loaded = load_example()
+    relevance = [Qrel(label.question_id, label.doc_id, label.relevance) for label in loaded.labels]
+    quality = [Qrel(label.question_id, label.doc_id, label.quality if label.relevance else 0)
+               for label in loaded.labels]  # fmt: skip
     qrels = {"relevance": relevance, "quality": quality}
-    return Collection("example", list(found.arguments), list(found.questions), qrels, None, "", {})
+    return Collection(
+        "example", list(loaded.arguments), list(loaded.questions), qrels, None, "", {}
+    )
 
 
 def rankings(collection: Collection, index: Index, embedder: Embedder) -> dict[str, list[RunEntry]]:
-    """Rank all questions by the models, and as people are shown the hybrid."""
+    """Rank all questions by the models, and by the displayed order of the hybrid."""
     runs: dict[str, list[RunEntry]] = {name: [] for name in SYSTEMS}
     for question in collection.questions:
         ranked = index.retrieve(question.text, Scoring("hybrid"), POOL, embedder)
-        found: dict[str, list[Hit]] = {
+        by_system: dict[str, list[Hit]] = {
             DIRICHLET: index.retrieve(question.text, Scoring("dirichlet"), DEPTH),
             HYBRID: ranked,
             SHOWN: good_first(index, ranked)[0],
         }
-        for name, hits in found.items():
+        for name, hits in by_system.items():
             runs[name] += [
                 RunEntry(question.id, hit.doc_id, rank, -float(rank), "pnyx")
                 for rank, hit in enumerate(hits[:DEPTH], 1)
@@ -64,11 +67,11 @@ def rankings(collection: Collection, index: Index, embedder: Embedder) -> dict[s
 
 
 def development(report: Report, rows: Rows) -> None:
-    """Print the means, and check that relevance loses no more than the margin."""
+    """Report the means, and check that relevance does not lose more than the margin."""
     report.head(f"{MEASURE}, development halves", *SYSTEMS)
     for row, (runs, qrels) in rows.items():
-        found = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
-        means = {run.name: run.measures[MEASURE].value or 0.0 for run in found.runs}
+        measured = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
+        means = {run.name: run.measures[MEASURE].value or 0.0 for run in measured.runs}
         questions = len({q.topic_id for q in qrels})
         report.row(f"{row} ({questions})", *(f"{means[name]:.3f}" for name in SYSTEMS))
         if not row.endswith("quality") and means[SHOWN] < means[HYBRID] - MARGIN:
@@ -77,12 +80,12 @@ def development(report: Report, rows: Rows) -> None:
 
 
 def together(rows: Rows) -> Rows:
-    """Add quality on all sets that have grades of it, their questions kept apart by the set."""
+    """Add quality on all sets with quality grades together; topics are prefixed by the set."""
     runs: dict[str, list[RunEntry]] = {name: [] for name in SYSTEMS}
     every: list[Qrel] = []
     for name in GRADED:
-        own, qrels = rows[f"{name}, quality"]
-        for system, entries in own.items():
+        system_runs, qrels = rows[f"{name}, quality"]
+        for system, entries in system_runs.items():
             runs[system] += [replace(e, topic_id=f"{name} {e.topic_id}") for e in entries]
         every += [replace(q, topic_id=f"{name} {q.topic_id}") for q in qrels]
     return {**rows, f"{', '.join(GRADED)}, quality": (runs, every)}
@@ -103,8 +106,8 @@ def main() -> None:
         name: rankings(collection, prepare(collection, options.work, embedder).index, embedder)
         for name, collection in collections.items()
     }
-    own = {name: one for name, one in collections.items() if name != "example"}
-    development(report, of_half(own, runs, half, DEVELOPMENT))
+    real_sets = {name: collection for name, collection in collections.items() if name != "example"}
+    development(report, of_half(real_sets, runs, half, DEVELOPMENT))
     rows = together(of_half(collections, runs, half, TEST))
     report_halves(report, rows, SHOWN, [DIRICHLET, HYBRID], MEASURE, {})
     report.line()

@@ -1,7 +1,7 @@
-"""Topics of several sets split into two halves, one to choose on, one to report on; and the report.
+"""Split the topics of several sets into halves for development and test, and report on the test.
 
-Near-duplicate questions, from whatever set, go into the same half, and so do debates
-that share an argument: what was chosen on a question must not be reported on its twin.
+Near-duplicate questions (from any set) and debates that share an argument are in the same half, so
+that no choice is reported on a near-duplicate of the question on which it was made.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ __all__ = [
 DEVELOPMENT, TEST = "development", "test"
 
 MARGIN = 0.02
-"""What a choice may lose to what it was chosen among: set before anything was chosen."""
+"""Maximum loss of a choice to any alternative; set before any choice."""
 
 Rows = dict[str, tuple[dict[str, list[RunEntry]], list[Qrel]]]
-"""Row of the tables -> system -> run; and the qrels."""
+"""Row of the tables -> (system -> run, qrels)."""
 
 NEAR = 0.7
-"""Cosine from which two topics count as one question: "Ban X", "Should X be banned?"."""
+"""Minimum cosine of topics that count as the same question: "Ban X", "Should X be banned?"."""
 
 _FORMULA = re.compile(
     r"^\W*(this house|we)\s+(would|believes?( that)?|supports?|regrets?|thinks?)\s+", re.IGNORECASE
@@ -60,27 +60,27 @@ Key = tuple[str, str]
 def halves(collections: Sequence[Collection], embedder: Embedder) -> dict[str, dict[str, str]]:
     """Return the half of each topic, by set.
 
-    Groups of topics are taken in the order of a hash, largest first; each goes to the half that
-    lacks most of the sets it touches, so both halves of each set are about equally large.
+    Groups of topics are assigned in order of size, then of a hash; each goes to the half with fewer
+    topics of the sets in the group, so that the halves of each set have about the same size.
 
     Args:
         collections: the sets.
-        embedder: tells which topics are nearly the same.
+        embedder: used to find near-duplicate topics.
     """
     texts = {(c.name, q.id): _FORMULA.sub("", q.text) for c in collections for q in c.questions}
     keys = list(texts)
-    place = {key: n for n, key in enumerate(keys)}
+    positions = {key: n for n, key in enumerate(keys)}
     links = _near(embedder.encode(list(texts.values())))
-    links += [(place[a], place[b]) for c in collections for a, b in _sharing(c)]
+    links += [(positions[a], positions[b]) for c in collections for a, b in _sharing(c)]
     out: dict[str, dict[str, str]] = {c.name: {} for c in collections}
     balance: dict[str, int] = defaultdict(int)  # set -> development less test
     for group in sorted(_groups(len(keys), links), key=lambda g: (-len(g), _hash(keys[g[0]]))):
         sizes: dict[str, int] = defaultdict(int)
         for n in group:
             sizes[keys[n][0]] += 1
-        lacking = sum(balance[name] * size for name, size in sizes.items())
+        imbalance = sum(balance[name] * size for name, size in sizes.items())
         tie = _hash(keys[group[0]]) % 2 == 0
-        first = lacking < 0 or (lacking == 0 and tie)
+        first = imbalance < 0 or (imbalance == 0 and tie)
         for name, size in sizes.items():
             balance[name] += size if first else -size
         for n in group:
@@ -95,12 +95,12 @@ def _near(vectors: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _sharing(collection: Collection) -> Iterable[tuple[Key, Key]]:
-    """Yield pairs of debates that share a document; sets with graded pools share by design."""
+    """Yield pairs of debates that share a document; graded pools share documents by design."""
     first: dict[str, str] = {}
     for q in collection.qrels.get("sides", ()):
-        known = first.setdefault(q.doc_id, q.topic_id)
-        if known != q.topic_id:
-            yield (collection.name, known), (collection.name, q.topic_id)
+        topic = first.setdefault(q.doc_id, q.topic_id)
+        if topic != q.topic_id:
+            yield (collection.name, topic), (collection.name, q.topic_id)
 
 
 def _groups(count: int, links: Iterable[tuple[int, int]]) -> list[list[int]]:
@@ -115,10 +115,10 @@ def _groups(count: int, links: Iterable[tuple[int, int]]) -> list[list[int]]:
 
     for a, b in links:
         parent[max(root(a), root(b))] = min(root(a), root(b))
-    found: Mapping[int, list[int]] = defaultdict(list)
+    members: Mapping[int, list[int]] = defaultdict(list)
     for n in range(count):
-        found[root(n)].append(n)
-    return list(found.values())
+        members[root(n)].append(n)
+    return list(members.values())
 
 
 def _hash(key: Key) -> int:
@@ -136,15 +136,15 @@ def report_halves(
     measure: str,
     labels: Mapping[str, str],
 ) -> None:
-    """Print means of all systems on the test halves, and the chosen one less each other.
+    """Report means of all systems on the test halves, and differences from the chosen one.
 
     Args:
-        report: where to.
-        rows: of the test halves.
-        chosen: one of the systems.
-        others: what it is compared with.
-        measure: in the notation of ir-measures.
-        labels: system -> what is put after its name.
+        report: the report.
+        rows: rows of the test halves.
+        chosen: the chosen system.
+        others: the systems to compare it with.
+        measure: the measure, in the notation of ir-measures.
+        labels: system -> suffix of its name.
     """
     headings = []
     cells: dict[str, list[str]] = {name: [] for name in [*others, chosen]}
@@ -152,18 +152,18 @@ def report_halves(
     for row, (runs, qrels) in rows.items():
         for other in others:
             pair = {name: runs[name] for name in (other, chosen)}
-            found = measure_retrieval(
+            measured = measure_retrieval(
                 pair, qrels, [measure], baseline=other, test="t", margin=MARGIN,
                 bootstrap=Bootstrap(10_000),
             )  # fmt: skip
-            for run in found.runs[: 2 if other == others[-1] else 1]:
+            for run in measured.runs[: 2 if other == others[-1] else 1]:
                 value = run.measures[measure]
                 cells[run.name].append(f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]")
-            against.append((other, found.comparisons[0]))
-        headings.append(f"{row} ({len(found.runs[0].per_topic)})")
+            against.append((other, measured.comparisons[0]))
+        headings.append(f"{row} ({len(measured.runs[0].per_topic)})")
     report.head(f"{measure}, test halves", *headings)
-    for name, shown in cells.items():
-        report.row(name + labels.get(name, ""), *shown)
+    for name, texts in cells.items():
+        report.row(name + labels.get(name, ""), *texts)
     _differences(report, against, chosen, others, headings)
 
 
@@ -174,7 +174,7 @@ def _differences(
     others: Sequence[str],
     headings: Sequence[str],
 ) -> None:
-    """Print the chosen one less each other, corrected over all of the table."""
+    """Report the differences of the chosen system from the others, corrected over the table."""
     two_sided = holm([c.test.p for _, c in against])
     margins = [c.against for _, c in against]
     not_lower = holm([m.p_not_lower if m else None for m in margins])
@@ -185,8 +185,8 @@ def _differences(
         p = "–" if ps[0] is None else f"{ps[0]:.3f}" if ps[0] >= 0.0005 else "<.001"
         cells[other].append(f"{c.test.difference:+.3f} [{c.low:+.3f}, {c.high:+.3f}] p {p}, {word}")
     report.head(f"test halves: {chosen} minus", *headings)
-    for other, shown in cells.items():
-        report.row(other, *shown)
+    for other, texts in cells.items():
+        report.row(other, *texts)
     report.line()
     report.line(
         f"Better, worse: two-sided p below .05; not worse: a loss of {MARGIN:g} or more is "

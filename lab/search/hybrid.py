@@ -1,12 +1,12 @@
-"""Hybrid search: its fusion chosen on one half of the topics and reported on the other.
+"""Hybrid search: choose the fusion on one half of the topics, and report on the other.
 
     PNYX_DATA=DATA python lab/search/hybrid.py --work FOLDER
-    ... --write docs/lab/hybrid-search.md   # renews its section
+    ... --write docs/lab/hybrid-search.md   # updates its section
 
-FOLDER is that of `effectiveness.py`, which keeps the indexes. The choice: of all candidates that
-lose no more than the margin to any of their parts on any set, the one with the highest mean over
-the sets. Each run repeats the split and the choice; it fails if the package's defaults are
-not what is chosen.
+FOLDER is that of `effectiveness.py`, which stores the indexes. The choice is the candidate with the
+highest mean over the sets, among those that lose no more than the margin to any of their parts on
+any set. Each run repeats the split and the choice; it fails if the choice differs from the defaults
+of the package.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Lists = Mapping[str, RankedList]
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic with its rankings by the parts, its vector, and the index that was ranked."""
+    """A topic with its rankings by the parts, its vector, and its index."""
 
     lists: Lists
     question: np.ndarray
@@ -61,11 +61,11 @@ class Candidate:
     """A way of fusing.
 
     Attributes:
-        lexical: the lexical parts; they share what the dense one leaves of the weight.
+        lexical: the lexical parts; they share the weight that the dense part does not have.
         dense: the weight of the dense part; None leaves it out.
         fusion: as in the setting `fusion`.
-        depth: how many documents of each ranking are fused.
-        feedback: how many of the best documents the question's vector is moved towards.
+        depth: number of documents of each ranking to fuse.
+        feedback: number of top documents towards which the vector of the question is moved.
     """
 
     lexical: tuple[str, ...]
@@ -81,7 +81,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """For tables."""
+        """Its name in tables."""
         how = self.fusion
         if self.fusion != "rrf" and self.dense is not None:
             how += f", {self.dense:g} on dense"
@@ -92,7 +92,7 @@ class Candidate:
         return f"{' + '.join(self.parts)}: {how}"
 
     def rank(self, topic: Topic, k: int) -> np.ndarray:
-        """Fuse."""
+        """Return the fused ranking of a topic."""
         lists = topic.lists
         if self.feedback:
             scoring = Scoring("hybrid", lexical=self.lexical[0], fusion=self.fusion,
@@ -109,22 +109,22 @@ class Candidate:
 
 
 def candidates() -> list[Candidate]:
-    """Return all ways that are tried."""
+    """Return all candidates."""
     partners = (("bm25",), ("dirichlet",), ("bm25", "dirichlet"))
     depths = (100, DEPTH)
-    found = [
+    result = [
         Candidate(lexical, weight, fusion, depth)
         for lexical, weight, fusion, depth in itertools.product(
             partners, WEIGHTS, ("minmax", "zscore"), depths
         )
     ]
-    found += [
+    result += [
         Candidate(lexical, weight, "minmax", feedback=feedback)
         for lexical, weight, feedback in itertools.product(partners[:2], WEIGHTS, FEEDBACK)
     ]
-    found += [Candidate(lexical, 0.5, "rrf") for lexical in partners]
-    found += [Candidate(partners[-1], None, fusion) for fusion in ("minmax", "zscore", "rrf")]
-    return found
+    result += [Candidate(lexical, 0.5, "rrf") for lexical in partners]
+    result += [Candidate(partners[-1], None, fusion) for fusion in ("minmax", "zscore", "rrf")]
+    return result
 
 
 DEFAULT = Candidate(
@@ -166,16 +166,16 @@ def ranked_by_parts(searched: Searched, half: Mapping[str, str], embedder: Embed
     return Ranked(searched, lists, half)
 
 
-def runs_of(one: Ranked, half: str, systems: Iterable[Candidate]) -> Rows:
+def runs_of(ranked: Ranked, half: str, systems: Iterable[Candidate]) -> Rows:
     """Return the runs of one set: of the graded ones also within the judged pools."""
-    topics, searched = one.topics(half), one.searched
-    qrels = [q for q in searched.qrels if one.half.get(q.topic_id) == half]
+    topics, searched = ranked.topics(half), ranked.searched
+    qrels = [q for q in searched.qrels if ranked.half.get(q.topic_id) == half]
     pools = {(q.topic_id, q.doc_id) for q in qrels} if searched.graded else None
     whole: dict[str, list[RunEntry]] = {}
-    # Of the ten that count, debates and judged documents may stand far down.
+    # The first ten debates or judged documents may be far down in the ranking.
     k = DEPTH if searched.graded or searched.debates else 10
     for topic in topics:
-        for name, numbers in _all_rankings(one.lists[topic], systems, k):
+        for name, numbers in _all_rankings(ranked.lists[topic], systems, k):
             ids = searched.ranked(numbers)[: DEPTH if searched.graded else 10]
             whole.setdefault(name, []).extend(
                 RunEntry(topic, doc, rank, -float(rank), "pnyx") for rank, doc in enumerate(ids, 1)
@@ -204,20 +204,22 @@ def _all_rankings(
 
 def means(rows: Rows) -> dict[str, dict[str, float]]:
     """Return row -> system -> mean."""
-    found = {}
+    by_row = {}
     for row, (runs, qrels) in rows.items():
         measured = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
-        found[row] = {run.name: run.measures[MEASURE].value or 0.0 for run in measured.runs}
-    return found
+        by_row[row] = {run.name: run.measures[MEASURE].value or 0.0 for run in measured.runs}
+    return by_row
 
 
-def worst_loss(values: Mapping[str, Mapping[str, float]], one: Candidate) -> float:
-    """Return the least difference to the best part, over the rows."""
-    return min(row[one.name] - max(row[p] for p in one.parts) for row in values.values())
+def worst_loss(values: Mapping[str, Mapping[str, float]], candidate: Candidate) -> float:
+    """Return the smallest difference from the best part, over the rows."""
+    return min(
+        row[candidate.name] - max(row[p] for p in candidate.parts) for row in values.values()
+    )
 
 
 def mean_of_sets(values: Mapping[str, Mapping[str, float]], name: str) -> float:
-    """Return the mean over the sets; judged pools are not sets of their own."""
+    """Return the mean over the sets, without judged pools."""
     return float(np.mean([row[name] for label, row in values.items() if POOLS not in label]))
 
 
@@ -225,35 +227,35 @@ def choose(
     values: Mapping[str, Mapping[str, float]], among: Sequence[Candidate]
 ) -> Candidate | None:
     """Return the best candidate that loses no more than the margin to any part on any row."""
-    kept = [one for one in among if worst_loss(values, one) >= -MARGIN]
-    return max(kept, key=lambda one: mean_of_sets(values, one.name), default=None)
+    eligible = [candidate for candidate in among if worst_loss(values, candidate) >= -MARGIN]
+    return max(eligible, key=lambda candidate: mean_of_sets(values, candidate.name), default=None)
 
 
 def development(report: Report, sets: Sequence[Ranked]) -> None:
-    """Print the choice, and check that it is the package's."""
+    """Report the choice, and check that it is the package's default."""
     tried = candidates()
     rows: Rows = {}
-    for one in sets:
-        rows |= runs_of(one, DEVELOPMENT, tried)
+    for ranked in sets:
+        rows |= runs_of(ranked, DEVELOPMENT, tried)
     values = means(rows)
-    shown = _best_of_each_kind(values, tried)
+    best = _best_of_each_kind(values, tried)
     report.head(f"{MEASURE}, development halves", *_headings(rows, values), "mean of sets",
                 "worst loss to a part")  # fmt: skip
     for part in PARTS:
         report.row(part, *_cells(values, part), f"{mean_of_sets(values, part):.3f}", "–")
-    for one in shown:
-        loss = worst_loss(values, one)
+    for candidate in best:
+        loss = worst_loss(values, candidate)
         flag = "" if loss >= -MARGIN else " ✗"
-        mean = f"{mean_of_sets(values, one.name):.3f}"
-        report.row(one.name, *_cells(values, one.name), mean, f"{loss:+.3f}{flag}")
+        mean = f"{mean_of_sets(values, candidate.name):.3f}"
+        report.row(candidate.name, *_cells(values, candidate.name), mean, f"{loss:+.3f}{flag}")
     chosen = choose(values, tried)
-    by_words = choose(values, [one for one in tried if one.dense is None])
+    by_words = choose(values, [candidate for candidate in tried if candidate.dense is None])
     single = max(PARTS[:2], key=lambda part: mean_of_sets(values, part))
-    kept = sum(worst_loss(values, one) >= -MARGIN for one in tried)
+    eligible = sum(worst_loss(values, candidate) >= -MARGIN for candidate in tried)
     report.line()
     report.line(
-        f"Of {len(tried)} candidates {kept} lose no more than {MARGIN:g} to a part anywhere; the "
-        f"best of them: **{chosen.name if chosen else 'none'}**. Without vectors: "
+        f"Of {len(tried)} candidates {eligible} lose no more than {MARGIN:g} to a part anywhere; "
+        f"the best of them: **{chosen.name if chosen else 'none'}**. Without vectors: "
         f"**{by_words.name if by_words else single}**"
         + ("." if by_words else ", since each fusion of both loses more than that somewhere.")
     )
@@ -264,13 +266,15 @@ def development(report: Report, sets: Sequence[Ranked]) -> None:
 def _best_of_each_kind(
     values: Mapping[str, Mapping[str, float]], tried: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Return the best of each set of parts and fusion, with the whole depth first."""
+    """Return the best candidate of each kind (parts, fusion, depth, feedback), best first."""
     kinds: dict[tuple[object, ...], list[Candidate]] = {}
-    for one in tried:
-        kinds.setdefault((one.parts, one.fusion, one.depth, one.feedback), []).append(one)
+    for candidate in tried:
+        kinds.setdefault(
+            (candidate.parts, candidate.fusion, candidate.depth, candidate.feedback), []
+        ).append(candidate)
     best = [choose(values, some) or max(some, key=lambda o: mean_of_sets(values, o.name))
             for some in kinds.values()]  # fmt: skip
-    return sorted(best, key=lambda one: -mean_of_sets(values, one.name))
+    return sorted(best, key=lambda candidate: -mean_of_sets(values, candidate.name))
 
 
 def _headings(rows: Rows, values: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -285,26 +289,29 @@ def _cells(values: Mapping[str, Mapping[str, float]], name: str) -> list[str]:
 
 
 def test(report: Report, sets: Sequence[Ranked]) -> None:
-    """Print what the choice is worth where nothing was chosen."""
+    """Report the choice on the test halves."""
     rows: Rows = {}
-    for one in sets:
-        rows |= runs_of(one, TEST, [FORMER, DEFAULT])
+    for ranked in sets:
+        rows |= runs_of(ranked, TEST, [FORMER, DEFAULT])
     labels = {FORMER.name: " (the former default)", DEFAULT.name: " (default)"}
     report_halves(report, rows, DEFAULT.name, [*PARTS, FORMER.name], MEASURE, labels)
 
 
-def leave_out(found: Sequence[Searched], half: dict[str, dict[str, str]]) -> None:
-    """Take the test questions of lab/argue out of the development halves."""
+def leave_out(sets: Sequence[Searched], half: dict[str, dict[str, str]]) -> None:
+    """Remove the test questions of lab/argue from the development halves."""
     tests = {
-        _plain(one.question.text)
+        _plain(item.question.text)
         for collection in collections(DATA).values()
-        for one in collection.asked
-        if one.part == "test"
+        for item in collection.questions
+        if item.part == "test"
     }
-    for one in found:
-        for question in one.collection.questions:
-            if _plain(question.text) in tests and half[one.name].get(question.id) == DEVELOPMENT:
-                half[one.name][question.id] = "left out"
+    for searched in sets:
+        for question in searched.collection.questions:
+            if (
+                _plain(question.text) in tests
+                and half[searched.name].get(question.id) == DEVELOPMENT
+            ):
+                half[searched.name][question.id] = "left out"
 
 
 def _plain(text: str) -> str:
@@ -318,11 +325,11 @@ def main() -> None:
     report = Report("hybrid")
     embedder = embedder_from()
     start = time.process_time()
-    found = searched_sets(options.work, embedder)
-    half = halves([one.collection for one in found], embedder)
-    leave_out(found, half)
-    sets = [ranked_by_parts(one, half[one.name], embedder) for one in found]
-    assert choose_scoring(found[0].index, Scoring(AUTO)).scoring == Scoring("hybrid")
+    searched_all = searched_sets(options.work, embedder)
+    half = halves([searched.collection for searched in searched_all], embedder)
+    leave_out(searched_all, half)
+    sets = [ranked_by_parts(searched, half[searched.name], embedder) for searched in searched_all]
+    assert choose_scoring(searched_all[0].index, Scoring(AUTO)).scoring == Scoring("hybrid")
     report.line(
         "Partner, fusion, weight, depth and feedback were chosen on the development halves alone, "
         f"by the highest mean over the six sets among those that lose no more than {MARGIN:g} to "

@@ -29,10 +29,10 @@ class Searched:
 
     Attributes:
         collection: topics and judgements.
-        index: with vectors.
-        qrels: grades of what is ranked.
-        debates: document -> the debates that it stands for where debates are ranked, each at its
-            best document; empty where documents are.
+        index: its index with vectors.
+        qrels: grades of the ranked items.
+        debates: document -> its debates, if debates are ranked (each at its best document); empty
+            if documents are ranked.
     """
 
     collection: Collection
@@ -40,23 +40,23 @@ class Searched:
     qrels: Sequence[Qrel]
     debates: dict[str, list[str]] = field(default_factory=dict)
     graded: bool = False
-    """Whether documents were judged by people, in pools."""
+    """Whether people judged documents, in pools."""
 
     @property
     def name(self) -> str:
-        """That of the set."""
+        """The name of the set."""
         return self.collection.name
 
     def ranked(self, numbers: np.ndarray) -> list[str]:
-        """Return what a ranking of documents ranks, best first, each once."""
+        """Return the ranked items (documents or debates) of a ranking of documents, each once."""
         ids = self.index.doc_ids(numbers)
         if not self.debates:
             return ids
-        return list(dict.fromkeys(one for doc in ids for one in self.debates.get(doc, ())))
+        return list(dict.fromkeys(debate for doc in ids for debate in self.debates.get(doc, ())))
 
 
 def searched_sets(work: Path, embedder: Embedder) -> list[Searched]:
-    """Return all sets; indexes are made in `work`, or used from an earlier run."""
+    """Return all sets; indexes are built in `work`, or reused from an earlier run."""
     graded = [webis(), sigir()]
     titled = debates()
     out = [
@@ -87,13 +87,13 @@ def _touche(work: Path, *portals: Searched) -> Searched:
 
 
 def touche_topics(collections: Sequence[Collection]) -> Collection:
-    """Touché 2020 and 2021: of judged arguments it is known from which debate they are.
+    """Return Touché's topics of 2020 and 2021 with grades of debates.
 
-    A debate has the best grade of its judged arguments. Few debates are judged (two a topic), and
-    none by a dense engine; the others count as not relevant, for every engine alike.
+    The grade of a debate is the best grade of its judged arguments. Few debates are judged (two per
+    topic), and none were retrieved by a dense engine; the others count as not relevant.
 
     Args:
-        collections: those of `PORTALS`, and perhaps others.
+        collections: those of `PORTALS`, and possibly others.
     """
     portals = [c for c in collections if c.name in PORTALS]
     titles = {(c.name, _words(q.text)): q.id for c in portals for q in c.questions}
@@ -104,8 +104,8 @@ def touche_topics(collections: Sequence[Collection]) -> Collection:
             if debate is not None:
                 key = (row["topic"], debate)
                 grades[key] = max(grades[key], int(row["relevance"]))
-    found = {topic for (topic, _), grade in grades.items() if grade > 0}
-    texts = {n: t for year in (2020, 2021) for n, t in _topics(year).items() if n in found}
+    relevant = {topic for (topic, _), grade in grades.items() if grade > 0}
+    texts = {n: t for year in (2020, 2021) for n, t in _topics(year).items() if n in relevant}
     qrels = [Qrel(topic, debate, g) for (topic, debate), g in grades.items() if topic in texts]
     return Collection(
         "touche",
@@ -124,7 +124,7 @@ def _topics(year: int) -> dict[str, str]:
 
 
 def _joined(work: Path, collection: Collection, portals: Sequence[Searched]) -> Index:
-    """Index the documents of several sets with the vectors that they have already."""
+    """Index the documents of several sets with their existing vectors."""
     folder = work / collection.name
     if not folder.exists():
         build_index(collection.records, folder)

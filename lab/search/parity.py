@@ -1,4 +1,4 @@
-"""Whether Pnyx and a peer give the same ranking, document by document and score by score."""
+"""Compare rankings of Pnyx and a peer, document by document and score by score."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.ranking.models import CollectionStatistics, Term, make_model
 
 NEAR = 1e-5
-"""Scores this near, relative to the best, count as tied: Lucene sums in float32."""
+"""Scores this close, relative to the best, count as tied, because Lucene sums in float32."""
 
 Rankings = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 class Parity(NamedTuple):
-    """How alike two engines rank.
+    """The similarity of the rankings of two engines.
 
     Attributes:
-        questions: how many.
-        identical: share of them with the same documents in the same order.
-        tied: share of them with that but for documents whose scores are within `NEAR`.
-        overlap: mean share of our documents that the other has.
-        difference: largest difference of a document's two scores.
+        questions: number of questions.
+        identical: share of questions with the same documents in the same order.
+        tied: the same, but documents with scores within `NEAR` may be exchanged.
+        overlap: mean share of our documents that the other engine returns, too.
+        difference: largest difference between the two scores of a document.
     """
 
     questions: int
@@ -47,7 +47,7 @@ class Parity(NamedTuple):
 
 
 def compare(ours: Rankings, theirs: Rankings, *, positive: bool = False) -> Parity:
-    """Compare question by question; `positive` leaves out documents that score 0."""
+    """Compare question by question; `positive` ignores documents with score 0."""
     if positive:
         ours = [(n[s > 0], s[s > 0]) for n, s in ours]
         theirs = [(n[s > 0], s[s > 0]) for n, s in theirs]
@@ -71,10 +71,10 @@ def _compare(
     same_length = len(ours) == len(theirs)
     tied = (
         same_length
-        # Rank by rank and document by document: then only near scores can have changed places.
+        # By rank and by document: then only documents with close scores can be exchanged.
         and bool((np.abs(our_scores - their_scores) <= near).all())
         and bool((gaps <= near).all())
-        # A document that one has and the other has not must be near the last.
+        # A document that only one engine returns must have a score close to the last one.
         and bool((np.delete(our_scores, left) - our_scores[-1:] <= near).all())
         and bool((np.delete(their_scores, right) - their_scores[-1:] <= near).all())
     )
@@ -83,24 +83,24 @@ def _compare(
 
 
 def our_rankings(index: Index, corpus: Path, model: str, top: int) -> Rankings:
-    """Return how Pnyx ranks the questions of a corpus."""
+    """Return Pnyx's rankings of the questions of a corpus."""
     job = {"model": model, "top": top, "wc": WC, "wq": WQ}
     ask = pnyx_ask(index, corpus, job)
     return [ask(at) for at in range(len(read_lines(corpus / "questions.txt")))]
 
 
 def write_cosines(index: Index, corpus: Path) -> None:
-    """Write each question's cosines to the topics, clipped to [0, 1], for peers without vectors."""
-    known = clusters_of(index)
-    rows = [known.cosines(vector) for vector in np.load(corpus / "vectors.npy")]
+    """Write the cosines of each question with the topics, in [0, 1], for peers without vectors."""
+    clusters = clusters_of(index)
+    rows = [clusters.cosines(vector) for vector in np.load(corpus / "vectors.npy")]
     np.savetxt(corpus / "cosines.txt", rows, fmt="%.17g")
 
 
 def write_matrix(corpus: Path, documents: int, seed: int) -> None:
-    """Write the weight of every posting, for bm25s, counted here and not read from an index.
+    """Write the weight of every posting for bm25s, computed without an index.
 
-    indptr.npy, indices.npy: term after term (w0, w1, ...), each by document; dirichlet.npy and
-    bm25.npy: the weights, float32.
+    indptr.npy, indices.npy: terms in order (w0, w1, ...), each sorted by document; dirichlet.npy
+    and bm25.npy: the weights, float32.
     """
     words = list(texts(documents, seed))
     lengths = np.array([len(part) for part in words])
@@ -133,9 +133,9 @@ def _weights(
     out = np.empty(len(frequencies), dtype=np.float32)
     for term in np.flatnonzero(np.diff(indptr)):
         part = slice(indptr[term], indptr[term + 1])
-        known = Term(part.stop - part.start, int(counted[term]))
-        a = model.term_values(frequencies[part].astype(float), known, collection)
-        b, weight = by_length[part], model.weight(known, collection)
+        statistics = Term(part.stop - part.start, int(counted[term]))
+        a = model.term_values(frequencies[part].astype(float), statistics, collection)
+        b, weight = by_length[part], model.weight(statistics, collection)
         out[part] = (
             np.maximum(a + b, 0) if model.combine == "add" else weight - weight / (1 + a * b)
         )
@@ -145,21 +145,21 @@ def _weights(
 def with_lucene(
     records: Sequence[Document], questions: Sequence[str], folder: Path, lucene: Lucene, top: int
 ) -> dict[str, Parity]:
-    """Compare with Lucene from the text of documents and questions on, for each model."""
+    """Compare with Lucene for each model, including the analysis of documents and questions."""
     corpus = folder / "corpus"
     corpus.mkdir(parents=True)
     build_index(records, folder / "pnyx")
     index = Index.open(folder / "pnyx")
     distinct = dict.fromkeys(map(_one_line, questions))
-    asked = [line for line in distinct if index.tokenizer.terms(line)]
-    _write_lines(corpus / "questions.txt", asked)
-    write_features(corpus, len(records), len(asked), seed=1)
+    searchable = [line for line in distinct if index.tokenizer.terms(line)]
+    _write_lines(corpus / "questions.txt", searchable)
+    write_features(corpus, len(records), len(searchable), seed=1)
     put_features(folder / "pnyx", corpus)
     index = Index.open(folder / "pnyx")
     write_cosines(index, corpus)
     models = ("dirichlet", "bm25", "touche")
     ours = {model: our_rankings(index, corpus, model, top) for model in models}
-    # A line each: what ends one parts words as a space does.
+    # Each document is a line; a line break separates words like a space.
     lines = [re.sub(r"[\r\n]", " ", searched_text(record)) for record in records]
     _write_lines(corpus / "documents.txt", [f"{n} {line}" for n, line in enumerate(lines)])
     lucene.index(corpus, corpus / "lucene")

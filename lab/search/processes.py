@@ -1,4 +1,4 @@
-"""Starting the engines, each in a process and an environment of its own.
+"""Start the engines, each in its own process and environment.
 
 Python peers are installed from PyPI at the pinned versions below into temporary environments.
 Lucene is Debian's (`apt-get install liblucene8-java openjdk-17-jdk-headless`); the harness in
@@ -27,7 +27,7 @@ from overhead import Peer, environment  # noqa: E402
 TIMEOUT = 1800.0
 JARS = Path("/usr/share/java")
 WC, WQ = 10.0, 5.0
-"""The weights of topic and quality, the paper's best run on relevance."""
+"""The weights of topic and quality in the paper's best run on relevance."""
 
 PEERS = {
     "pnyx": Peer("pnyx", (), "arrays of numbers and scores"),
@@ -50,9 +50,9 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_N
 def search_job(
     corpus: Path, engine: str, model: str, top: int, warm_ups: int | None = None
 ) -> dict[str, Any]:
-    """Return a job of searching, whose index and rankings are in the corpus's folder.
+    """Return a search job, with index and rankings in the folder of the corpus.
 
-    Without `warm_ups` Lucene ranks and does not time.
+    Without `warm_ups` Lucene ranks without measuring times.
     """
     return {
         "do": "search",
@@ -68,7 +68,7 @@ def search_job(
 
 
 class EngineError(Exception):
-    """An engine could not be installed or run; the text is its last words."""
+    """An engine could not be installed or run; the message is the last line of its errors."""
 
 
 def _environment(job: dict[str, Any]) -> dict[str, str]:
@@ -87,8 +87,8 @@ def _last_json(command: Sequence[str | Path], environ: dict[str, str] | None) ->
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         raise EngineError(_last_words(done.stderr, done.returncode))
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
 
 
 def _last_words(text: str, status: int) -> str:
@@ -123,7 +123,7 @@ class Python:
         return [self._python, str(HERE / "engines.py"), json.dumps(job | {"engine": self.name})]
 
     def throughput(self, job: dict[str, Any], processes: int = 2) -> float:
-        """Return questions a second, wall time, of so many processes that ask all at once."""
+        """Return questions per second of wall time with this number of concurrent processes."""
         job = job | {"do": "throughput"}
         with ExitStack() as stack:
             workers = [
@@ -163,17 +163,17 @@ def _result(worker: subprocess.Popen[str]) -> dict[str, Any]:
     lines = worker.stdout.read().strip().splitlines()
     if not lines:
         raise EngineError("ended without a result")
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
 
 
 class Lucene:
     """Debian's Lucene 8, through the harness in `lucene/`.
 
     Args:
-        folder: for the compiled harness.
+        folder: folder for the compiled harness.
         jars: folder of Lucene's jars.
-        quick: compile no more than is quick to start; for tests, never for times.
+        quick: start faster with less compilation; for tests, never for measurements.
 
     Raises:
         EngineError: Java or Lucene is not installed.
@@ -182,14 +182,14 @@ class Lucene:
     name = "lucene"
 
     def __init__(self, folder: Path, jars: Path = JARS, *, quick: bool = False) -> None:
-        found = []
+        jar_paths = []
         for part in ("core", "queries", "analyzers-common"):
             paths = sorted(jars.glob(f"lucene-{part}-8.*.jar"))
             if not paths:
                 raise EngineError(
                     f"{jars} has no lucene-{part}-8.*.jar: apt-get install liblucene8-java"
                 )
-            found.append(str(paths[-1]))
+            jar_paths.append(str(paths[-1]))
         java, javac = shutil.which("java"), shutil.which("javac")
         if java is None or javac is None:
             raise EngineError("no java and javac: apt-get install openjdk-17-jdk-headless")
@@ -202,13 +202,18 @@ class Lucene:
             "-d",
             str(classes),
             "-cp",
-            ":".join(found),
+            ":".join(jar_paths),
             *sources,
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise EngineError(_last_words(done.stderr, done.returncode))
-        self._command = [java, *(lean if quick else ()), "-cp", ":".join([str(classes), *found])]
+        self._command = [
+            java,
+            *(lean if quick else ()),
+            "-cp",
+            ":".join([str(classes), *jar_paths]),
+        ]
 
     def index(self, corpus: Path, home: Path) -> dict[str, Any]:
         """Index a corpus with its features."""
@@ -216,7 +221,7 @@ class Lucene:
         return self._run("-Xmx2g", "Harness", ["index", *paths])
 
     def terms(self, texts: Sequence[str], folder: Path) -> list[list[str]]:
-        """Return the terms of each text; `folder` is for the files they go through."""
+        """Return the terms of each text; `folder` is for temporary files."""
         before, after = folder / "texts.bin", folder / "terms.bin"
         with before.open("wb") as stream:
             for text in texts:
@@ -231,7 +236,7 @@ class Lucene:
             return [[stream.read(number()).decode() for _ in range(number())] for _ in texts]
 
     def search(self, job: dict[str, Any]) -> dict[str, Any]:
-        """Ask all questions; as `engines.py` does, and then two threads at once."""
+        """Ask all questions as `engines.py` does, and then with two threads."""
         corpus = Path(job["corpus"])
         paths = [job["home"], corpus / "questions.txt", corpus / "cosines.txt", job["rankings"]]
         warm_ups = "-" if job["warm_ups"] is None else job["warm_ups"]
@@ -246,9 +251,9 @@ class Lucene:
 def read_rankings(path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return numbers and scores of each question, from `engines.py` (.npz) or the harness."""
     if path.suffix == ".npz":
-        with np.load(path) as kept:
-            cuts = np.cumsum(kept["counts"])[:-1]
-            numbers, scores = np.split(kept["numbers"], cuts), np.split(kept["scores"], cuts)
+        with np.load(path) as arrays:
+            cuts = np.cumsum(arrays["counts"])[:-1]
+            numbers, scores = np.split(arrays["numbers"], cuts), np.split(arrays["scores"], cuts)
             return list(zip(numbers, scores, strict=True))
     data, at = path.read_bytes(), 0
     out = []

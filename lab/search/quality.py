@@ -1,15 +1,15 @@
-"""Quality prediction: the Touché paper's model reproduced, and candidates for the packaged one.
+"""Quality prediction: reproduce the Touché paper's model, and compare candidates.
 
     PNYX_DATA=DATA python lab/search/quality.py     # some minutes; needs pnyx[test]
-    ... --write docs/lab/argument-quality.md   # renews its section
-    ... --predictions FILE.csv                             # of each Webis text, its topic unseen
+    ... --write docs/lab/argument-quality.md   # updates its section
+    ... --predictions FILE.csv                             # for each Webis text, its topic unseen
 
-Every figure is on texts that the model was not trained on. Webis: 10 random folds, as in the
-paper, and with the topic left out. IBM: trained on its train topics, measured on its dev topics.
-Intervals: 95 %, by the bootstrap over topics. Rows but the last are trained on each set by itself,
-which favours them: the packaged model has to serve both kinds of text with one scale. Its
-penalties, gate, base and spread are chosen anew in each fold, on the rows that are trained on;
-which features it has, and the other rows' settings, were settled with these figures in view.
+All figures are for texts that were not used in training. Webis: 10 random folds, as in the paper,
+and leave-one-topic-out. IBM: trained on the train topics, measured on the dev topics. Intervals: 95
+%, by the bootstrap over topics. All rows except the last are trained on each set separately, which
+is an advantage, because the packaged model uses one scale for both kinds of text. Its penalties,
+gate, base and spread are chosen in each fold, on the training rows. Its features, and the settings
+of the other rows, were chosen with these figures in view.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from pnyx.stats.intervals import draw_weights, percentile_interval
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "lab" / "training"), str(ROOT / "lab" / "judging")]
 
-from common import Report, arguments  # noqa: E402
+from common import Report, arguments, read_csv  # noqa: E402
 from train_quality import DATA, Arguments, Settings, read_ibm, read_webis, train_and_choose  # noqa: E402
 
 DRAWS = 1000
 LENGTHS = slice(0, 6)
-"""The surface features of length: the logarithm of the distinct words, bent at five points."""
+"""The surface features of length: the logarithm of the distinct words, with five knots."""
 
 Rows = np.ndarray
 Predictor = Callable[[Arguments, np.ndarray, Rows, Rows], np.ndarray]
-"""(set, target, train rows, test rows) -> predictions of the test rows."""
+"""(set, target, training rows, test rows) -> predictions for the test rows."""
 
 
 # --- measures ---------------------------------------------------------------------------------
 
 
 def without_length(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return what a linear reading of the length does not explain of the values."""
+    """Return the residuals of a linear regression of the values on the length."""
     inputs = np.column_stack([np.ones(len(values)), lengths])
     return values - inputs @ np.linalg.lstsq(inputs, values, rcond=None)[0]
 
@@ -79,12 +79,12 @@ def with_interval(measure: Callable[..., np.ndarray], *pair: np.ndarray, topics:
 
 
 def inputs_of(part: Arguments, embedded: bool = False) -> np.ndarray:
-    surface = np.stack([one.surface for one in part.seen])
+    surface = np.stack([features.surface for features in part.seen])
     return np.hstack([surface, load_encoder().encode(part.texts)]) if embedded else surface
 
 
 def dense(make: Callable[[], object], matrices: dict[int, np.ndarray]) -> Predictor:
-    """Return what fits a regression on standardised columns."""
+    """Return a predictor: a regression on standardised columns."""
 
     def predict(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarray:
         matrix = matrices[id(part)]
@@ -96,20 +96,22 @@ def dense(make: Callable[[], object], matrices: dict[int, np.ndarray]) -> Predic
 
 def tfidf_ridge(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarray:
     words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
-    known = words.fit_transform([part.texts[row] for row in fit])
-    ridge = Ridge(2.0, solver="sparse_cg", tol=1e-4).fit(known, target[fit])
+    matrix = words.fit_transform([part.texts[row] for row in fit])
+    ridge = Ridge(2.0, solver="sparse_cg", tol=1e-4).fit(matrix, target[fit])
     return ridge.predict(words.transform([part.texts[row] for row in test]))
 
 
 def paper(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarray:
-    """The two steps: 0 for what the SVM calls no argument, else the SVR's prediction."""
+    """Predict by the paper's two steps: 0 if the SVM finds no argument, else by the SVR."""
     words = _paper_words()
-    known = words.fit_transform([part.texts[row] for row in fit])
-    asked = words.transform([part.texts[row] for row in test])
+    matrix = words.fit_transform([part.texts[row] for row in fit])
+    test_matrix = words.transform([part.texts[row] for row in test])
     argument = part.argument[fit]
-    out = LinearSVR(random_state=0).fit(known[argument], target[fit][argument]).predict(asked)
+    out = (
+        LinearSVR(random_state=0).fit(matrix[argument], target[fit][argument]).predict(test_matrix)
+    )
     if not argument.all():
-        out[~SVC().fit(known, argument).predict(asked)] = 0.0
+        out[~SVC().fit(matrix, argument).predict(test_matrix)] = 0.0
     return out
 
 
@@ -118,7 +120,7 @@ def _paper_words() -> TfidfVectorizer:
 
 
 def both(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarray:
-    """The packaged model's recipe, trained on both sets less what is tested."""
+    """Predict by the packaged model's recipe, trained on both sets without the test rows."""
     del target
     webis, ibm = SETS["webis"], SETS["ibm"]
     train_rows = np.flatnonzero(ibm.split == "train")
@@ -165,11 +167,13 @@ def reproduce(report: Report, webis: Arguments) -> None:
     every = words.fit_transform(webis.texts)
     f1 = cross_val_score(SVC(), every, webis.argument, cv=10, scoring="f1").mean()
     base = f1_score(webis.argument, np.ones(len(webis.argument)))
-    known = every[webis.argument]
+    argument_rows = every[webis.argument]
     target = webis.labels[webis.argument, 0]
     svr = LinearSVR(random_state=0)
-    r2 = cross_val_score(clone(svr), known, target, cv=10).mean()
-    mse = -cross_val_score(svr, known, target, cv=10, scoring="neg_mean_squared_error").mean()
+    r2 = cross_val_score(clone(svr), argument_rows, target, cv=10).mean()
+    mse = -cross_val_score(
+        svr, argument_rows, target, cv=10, scoring="neg_mean_squared_error"
+    ).mean()
     report.line(
         f"The paper's model, 10 folds, on {len(webis.texts)} of 1,610 texts "
         f"({int(webis.argument.sum())} of 1,271 arguments): SVM F1 {f1:.4f} (calling everything an "
@@ -246,7 +250,7 @@ def ibm_table(report: Report, part: Arguments, models: dict[str, Predictor]) -> 
 
 
 def ibm_folds(report: Report, part: Arguments) -> None:
-    """The packaged recipe over all of IBM's topics that are here, in 8 folds of whole topics."""
+    """Report the packaged recipe on all available IBM topics, in 8 folds of whole topics."""
     folds = list(GroupKFold(8).split(part.texts, groups=part.topics))
     score = out_of_sample(both, part, folds)
     weighted, mace = part.labels[:, 0], part.labels[:, 1]
@@ -262,21 +266,21 @@ def ibm_folds(report: Report, part: Arguments) -> None:
 
 
 def beyond(report: Report, webis: Arguments) -> None:
-    """The shipped weights on sets that neither trained them nor chose anything.
+    """Report the shipped weights on sets that were used neither for training nor for choices.
 
-    Intervals draw SIGIR's topics and Dagstuhl's texts anew.
+    Intervals resample SIGIR's topics and Dagstuhl's texts.
     """
     model, seen = QualityModel.load(), set(webis.texts)
     rated = {
         "Dagstuhl, experts": (
-            table(DATA / "dagstuhl" / "dg_scores_4dims.csv"),
+            read_csv(DATA / "dagstuhl" / "dg_scores_4dims.csv"),
             "Text",
             ("Cogency", "LocalAcceptability", "LocalRelevance", "LocalSufficiency"),
         ),
         "SIGIR-19, arguments": (
             [
                 row
-                for row in table(DATA / "sigir19_argsearch" / "arguments.csv")
+                for row in read_csv(DATA / "sigir19_argsearch" / "arguments.csv")
                 if row["Is Argument?"] == "True" and row["Premise"] not in seen
             ],
             "Premise",
@@ -300,21 +304,16 @@ def beyond(report: Report, webis: Arguments) -> None:
             report.row(name, len(texts), dimension, *cells)
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def chosen(report: Report) -> None:
-    """Say how often each value was chosen over the folds of the packaged recipe."""
-    shown = []
+    """Report how often each value was chosen over the folds of the packaged recipe."""
+    parts = []
     for field in fields(Settings):
-        counted = Counter(getattr(one, field.name) for one in CHOSEN).most_common()
-        shown.append(f"{field.name} " + ", ".join(f"{value} ({n})" for value, n in counted))
+        counted = Counter(getattr(settings, field.name) for settings in CHOSEN).most_common()
+        parts.append(f"{field.name} " + ", ".join(f"{value} ({n})" for value, n in counted))
     report.line()
     report.line(
         f"Settings of the packaged recipe in the {len(CHOSEN)} trainings above, each chosen on "
-        f"what was trained on (times): {'; '.join(shown)}. Shipped: {shipped()}."
+        f"what was trained on (times): {'; '.join(parts)}. Shipped: {shipped()}."
     )
 
 

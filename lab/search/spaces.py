@@ -1,11 +1,11 @@
-"""The topic space of the Touché model: chosen on one half, reported on the other.
+"""The topic space of the Touché model: choose on one half of the topics, report on the other.
 
     PNYX_DATA=DATA python lab/search/spaces.py --work FOLDER
-    ... --write docs/lab/topic-spaces.md   # renews its section
+    ... --write docs/lab/topic-spaces.md   # updates its section
 
-FOLDER is that of `effectiveness.py`. The choice: the highest mean of nDCG@5 over five sets, where a
-set with labels of quality has the mean of relevance and quality. The run fails if the package's
-default is not what is chosen.
+FOLDER is that of `effectiveness.py`. The choice has the highest mean nDCG@5 over five sets; for
+sets with quality labels, the mean of relevance and quality counts. The run fails if the choice is
+not the default of the package.
 """
 
 from __future__ import annotations
@@ -57,36 +57,36 @@ def of_half(
     half: dict[str, dict[str, str]],
     wanted: str,
 ) -> Rows:
-    """Return the rows of one half: relevance of each set, and quality where it is labelled."""
+    """Return the rows of one half: relevance of each set, and quality if it is labelled."""
     rows: Rows = {}
     for name, collection in collections.items():
-        own = {topic for topic, which in half[name].items() if which == wanted}
-        kept = {
-            system: [e for e in entries if e.topic_id in own]
+        topics = {topic for topic, which in half[name].items() if which == wanted}
+        half_runs = {
+            system: [e for e in entries if e.topic_id in topics]
             for system, entries in runs[name].items()
         }
         gains = {"": without_sides(collection.qrels["sides"])} if "sides" in collection.qrels else {
             f", {gain}": collection.qrels[gain] for gain in ("relevance", "quality")
         }  # fmt: skip
         for gain, qrels in gains.items():
-            rows[name + gain] = kept, [q for q in qrels if q.topic_id in own]
+            rows[name + gain] = half_runs, [q for q in qrels if q.topic_id in topics]
     return rows
 
 
 def development(report: Report, rows: Rows, systems: list[str]) -> None:
-    """Print the choice, and check that it is the package's."""
+    """Report the choice, and check that it is the package's default."""
     values = {}
     for row, (runs, qrels) in rows.items():
-        found = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
-        values[row] = {run.name: run.measures[MEASURE].value or 0.0 for run in found.runs}
+        measured = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
+        values[row] = {run.name: run.measures[MEASURE].value or 0.0 for run in measured.runs}
     headings = [f"{row} ({len({q.topic_id for q in rows[row][1]})})" for row in values]
     report.head(f"{MEASURE}, development halves", *headings, "mean of sets")
     sets = list(dict.fromkeys(row.split(",")[0] for row in values))
     means = {}
     for name in systems:
         parts = [
-            np.mean([v[name] for row, v in values.items() if row.split(",")[0] == one])
-            for one in sets
+            np.mean([v[name] for row, v in values.items() if row.split(",")[0] == set_name])
+            for set_name in sets
         ]
         means[name] = float(np.mean(parts))
         cells = [f"{v[name]:.3f}" for v in values.values()]
@@ -98,18 +98,18 @@ def development(report: Report, rows: Rows, systems: list[str]) -> None:
         raise SystemExit("the package's default is not what is chosen here")
 
 
-class _Remembering:
-    """Embeds a question once: it is asked of several indexes."""
+class _CachedEmbedder:
+    """An embedder with a cache, because each question is asked of several indexes."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder, self._kept = embedder, {}
+        self._embedder, self._cache = embedder, {}
         self.name, self.dimensions = embedder.name, embedder.dimensions
 
     def encode(self, texts: list[str]) -> np.ndarray:
         for text in texts:
-            if text not in self._kept:
-                self._kept[text] = self._embedder.encode([text])[0]
-        return np.stack([self._kept[text] for text in texts])
+            if text not in self._cache:
+                self._cache[text] = self._embedder.encode([text])[0]
+        return np.stack([self._cache[text] for text in texts])
 
 
 def main() -> None:
@@ -125,7 +125,7 @@ def main() -> None:
     for name, collection in collections.items():
         prepared = prepare(collection, options.work, embedder)
         spaces = {DEFAULT_SPACE: prepared.index, **prepared.spaces}
-        runs[name] = rankings(collection, spaces, _Remembering(embedder))
+        runs[name] = rankings(collection, spaces, _CachedEmbedder(embedder))
     report.line(
         "The Touché model at wC = 10, wQ = 5 by what its topics are found by: whole texts, "
         "conclusions alone (as in the paper), conclusions beside premises (dual). The space was "

@@ -4,11 +4,11 @@
     pip install pnyx
     python lab/search/speed.py                       # 20,000 documents, about 4 minutes
     PNYX_DATA=DATA python lab/search/speed.py --documents 387740
-    ... --write docs/lab/search-speed.md   # renews its section
+    ... --write docs/lab/search-speed.md   # updates its section
 
-The corpus is synthetic (`corpus.py`); each engine reads it from the same text file, in a process
-and an environment of its own (`processes.py`), and all are asked the same questions. With PNYX_DATA
-rankings are compared with Lucene's on real text as well (`parity.py`).
+The corpus is synthetic (`corpus.py`). Each engine reads it from the same text file, in its own
+process and environment (`processes.py`), and gets the same questions. With PNYX_DATA, rankings are
+also compared with Lucene's on real text (`parity.py`).
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ LABELS = {name: peer.label for name, peer in PEERS.items()} | {"lucene": "Lucene
 ORDER = ("pnyx", "pnyx-hits", "lucene", "pisa", "bm25s")
 CANNOT = {("pnyx-hits", "touche"), ("pisa", "touche")}
 
-Found = dict[str, Any]
+Figures = dict[str, Any]
 
 
 class Run:
-    """What was measured: of each engine its indexing, its searching, or its error."""
+    """The measurements of each engine: indexing, search, or its error."""
 
     def __init__(self, corpus: Path) -> None:
         self.corpus = corpus
-        self.indexing: dict[str, Found] = {}
-        self.searching: dict[tuple[str, str], Found] = {}
+        self.indexing: dict[str, Figures] = {}
+        self.searching: dict[tuple[str, str], Figures] = {}
         self.errors: dict[str, str] = {}
 
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
-        """Keep the error of an engine that fails."""
+        """Record the error of an engine that fails."""
         try:
             yield
         except EngineError as error:
@@ -61,8 +61,8 @@ class Run:
             print(f"{name}: {error}", file=sys.stderr, flush=True)
 
     def median(self, name: str, model: str) -> float | None:
-        found = self.searching.get((name, model))
-        return None if found is None else float(np.median(found["times"]))
+        search = self.searching.get((name, model))
+        return None if search is None else float(np.median(search["times"]))
 
 
 def measure(run: Run, names: list[str], top: int, warm_ups: int, environments: Path) -> None:
@@ -88,8 +88,8 @@ def measure_python(run: Run, name: str, top: int, warm_ups: int, environments: P
         asking = search_job(run.corpus, name, model, top, warm_ups) | {"home": job["home"]}
         if name == "pnyx-hits":
             asking["rankings"] = None
-        found = engine.run(asking)
-        run.searching[name, model] = found | {"qps": engine.throughput(asking)}
+        search = engine.run(asking)
+        run.searching[name, model] = search | {"qps": engine.throughput(asking)}
     if name == "pnyx":
         write_cosines(Index.open(run.corpus / "pnyx"), run.corpus)
 
@@ -97,10 +97,10 @@ def measure_python(run: Run, name: str, top: int, warm_ups: int, environments: P
 def measure_lucene(run: Run, top: int, warm_ups: int, environments: Path) -> None:
     engine = Lucene(environments / "lucene")
     home = run.corpus / "lucene"
-    found = engine.index(run.corpus, home)
+    indexing = engine.index(run.corpus, home)
     size = sum(path.stat().st_size for path in home.iterdir())
-    versions = {"Lucene": found["version"], "Java": found["java"]}
-    run.indexing["lucene"] = found | {"bytes": size, "versions": versions}
+    versions = {"Lucene": indexing["version"], "Java": indexing["java"]}
+    run.indexing["lucene"] = indexing | {"bytes": size, "versions": versions}
     for model in MODELS:
         run.searching["lucene", model] = engine.search(
             search_job(run.corpus, "lucene", model, top, warm_ups)
@@ -114,22 +114,22 @@ def searching_table(report: Report, run: Run, names: list[str]) -> None:
     report.head(
         "engine", "model", "median ms", "p99 ms", "× pnyx", "questions/s, 2 cores", "× pnyx"
     )
-    for model, shown in MODELS.items():
+    for model, label in MODELS.items():
         base = run.searching.get(("pnyx", model))
         for name in names:
             if (name, model) in CANNOT:
                 continue
-            found = run.searching.get((name, model))
-            if found is None:
+            search = run.searching.get((name, model))
+            if search is None:
                 problem = f"failed: {run.errors.get(name, 'not measured')}"
                 report.row(LABELS[name], problem, "-", "-", "-", "-", "-")
                 continue
-            median, rate = float(np.median(found["times"])), found["qps"]
+            median, rate = float(np.median(search["times"])), search["qps"]
             report.row(
                 LABELS[name],
-                shown,
+                label,
                 f"{median:.2f}",
-                f"{np.percentile(found['times'], 99):.2f}",
+                f"{np.percentile(search['times'], 99):.2f}",
                 f"{median / np.median(base['times']):.2f}" if base else "-",
                 f"{rate:,.0f}",
                 f"{rate / base['qps']:.2f}" if base else "-",
@@ -139,8 +139,8 @@ def searching_table(report: Report, run: Run, names: list[str]) -> None:
         "Milliseconds of CPU for one question at top 1000: of the whole process for Python "
         "engines, of the asking thread for Lucene (its whole process: "
         + ", ".join(
-            f"{MODELS[model]} {found['process_ms']:.2f} on average"
-            for (name, model), found in run.searching.items()
+            f"{MODELS[model]} {search['process_ms']:.2f} on average"
+            for (name, model), search in run.searching.items()
             if name == "lucene"
         )
         + "). Each question is asked once, after half as many others, twice each, to warm up. "
@@ -159,23 +159,23 @@ def indexing_table(report: Report, run: Run, names: list[str]) -> None:
         "resident MB", "of it private", "peak MB of indexing", "versions",
     )  # fmt: skip
     for name in names:
-        found, asked = run.indexing.get(name), run.searching.get((name, "dirichlet"))
-        if found is None or asked is None:
+        indexing, searching = run.indexing.get(name), run.searching.get((name, "dirichlet"))
+        if indexing is None or searching is None:
             if name in run.errors:
                 report.row(LABELS[name], f"failed: {run.errors[name]}", *["-"] * 8)
             continue
-        stored = found.get("stored_bytes", 0)
+        stored = indexing.get("stored_bytes", 0)
         report.row(
             LABELS[name],
-            f"{found['wall']:.1f}",
-            f"{found['cpu']:.1f}",
-            f"{(found['bytes'] - stored) / 1e6:.1f}",
+            f"{indexing['wall']:.1f}",
+            f"{indexing['cpu']:.1f}",
+            f"{(indexing['bytes'] - stored) / 1e6:.1f}",
             f"{stored / 1e6:.1f}",
-            f"{asked['open_ms']:.1f}",
-            f"{asked['rss_mb']:.0f}",
-            f"{asked['anon_mb']:.0f}",
-            f"{found['peak_mb']:.0f}",
-            ", ".join(f"{key} {value}" for key, value in found["versions"].items()),
+            f"{searching['open_ms']:.1f}",
+            f"{searching['rss_mb']:.0f}",
+            f"{searching['anon_mb']:.0f}",
+            f"{indexing['peak_mb']:.0f}",
+            ", ".join(f"{key} {value}" for key, value in indexing["versions"].items()),
         )
     report.line()
     merge = run.indexing.get("lucene", {}).get("merge_wall")
@@ -191,7 +191,7 @@ def indexing_table(report: Report, run: Run, names: list[str]) -> None:
 
 
 def memory_speed() -> float:
-    """Return the bytes a second at which one thread reads a large array."""
+    """Return the bytes per second at which one thread reads a large array."""
     values = np.ones(1 << 25)
     taken = []
     for _ in range(7):
@@ -206,11 +206,11 @@ def memory_table(report: Report, run: Run, documents: int, touched: float) -> No
     if "pnyx" not in run.indexing:
         return
     rate = memory_speed()
-    own = run.indexing["pnyx"]["posting_bytes"] * touched + documents
+    compact = run.indexing["pnyx"]["posting_bytes"] * touched + documents
     eager = 8 * touched + 8 * documents
     rows = {
-        ("this index", "dirichlet"): own,
-        ("this index", "touche"): own + 2 * documents,
+        ("this index", "dirichlet"): compact,
+        ("this index", "touche"): compact + 2 * documents,
         ("float weights", "dirichlet"): eager,
         ("float weights", "touche"): eager + 6 * documents,
     }
@@ -241,16 +241,16 @@ def parity_table(report: Report, rows: list[tuple[str, str, str, Parity]]) -> No
         "rankings beside", "corpus", "model", "questions", "identical", "but for ties", "overlap",
         "largest score difference",
     )  # fmt: skip
-    for name, text, model, found in rows:
+    for name, text, model, parity in rows:
         report.row(
             LABELS[name],
             text,
             MODELS[model],
-            found.questions,
-            f"{found.identical:.2%}",
-            "-" if name == "pisa" else f"{found.tied:.2%}",
-            f"{found.overlap:.6f}",
-            "-" if name == "pisa" else f"{found.difference:.1e}",
+            parity.questions,
+            f"{parity.identical:.2%}",
+            "-" if name == "pisa" else f"{parity.tied:.2%}",
+            f"{parity.overlap:.6f}",
+            "-" if name == "pisa" else f"{parity.difference:.1e}",
         )
     report.line()
     report.line(
@@ -259,7 +259,7 @@ def parity_table(report: Report, rows: list[tuple[str, str, str, Parity]]) -> No
         "of our documents that the other has. Pnyx and Lucene index the same text, idebate's as it "
         "was written, each by its own analysis."
         + " ".join(
-            ["", *(said for name, said in _PEERS_SAY.items() if name in {r[0] for r in rows})]
+            ["", *(remark for name, remark in _PEERS_SAY.items() if name in {r[0] for r in rows})]
         )
     )
 
@@ -270,9 +270,9 @@ def parities(run: Run, names: list[str]) -> list[tuple[str, str, str, Parity]]:
         theirs = Path(search_job(run.corpus, name, model, TOP)["rankings"])
         ours = run.corpus / f"pnyx-{model}.npz"
         if name in names and name not in ("pnyx", "pnyx-hits") and ours.exists():
-            # bm25s fills its list with documents that hold no word of the question.
-            found = compare(read_rankings(ours), read_rankings(theirs), positive=name == "bm25s")
-            out.append((name, "synthetic", model, found))
+            # bm25s fills its list with documents that contain no word of the question.
+            parity = compare(read_rankings(ours), read_rankings(theirs), positive=name == "bm25s")
+            out.append((name, "synthetic", model, parity))
     return out
 
 
@@ -282,17 +282,17 @@ def real_text(run: Run, folder: Path, environments: Path) -> list[tuple[str, str
         print("no idebate corpus under PNYX_DATA: no parity on real text", file=sys.stderr)
         return []
     records, titles = idebate(data)
-    found: dict[str, Parity] = {}
+    by_model: dict[str, Parity] = {}
     with run.of("lucene"):
-        found = with_lucene(records, titles, folder, Lucene(environments / "lucene"), TOP)
+        by_model = with_lucene(records, titles, folder, Lucene(environments / "lucene"), TOP)
     text = f"idebate, {len(records):,} arguments"
-    return [("lucene", text, model, one) for model, one in found.items()]
+    return [("lucene", text, model, parity) for model, parity in by_model.items()]
 
 
 def postings_touched(index: Index, questions: list[str]) -> float:
-    """Return how many postings a question has, on average."""
-    found = [[index._queries.find(word) for word in question.split()] for question in questions]
-    return float(np.mean([sum(o.term.document_frequency for o in row if o) for row in found]))
+    """Return the mean number of postings per question."""
+    entries = [[index._queries.find(word) for word in question.split()] for question in questions]
+    return float(np.mean([sum(o.term.document_frequency for o in row if o) for row in entries]))
 
 
 def main() -> None:
@@ -318,15 +318,15 @@ def main() -> None:
         measure(run, names, min(TOP, options.documents), warm_ups, environments)
         rows = parities(run, names)
         rows += real_text(run, Path(temporary) / "real", environments) if "lucene" in names else []
-        asked = read_lines(corpus / "questions.txt")
+        questions = read_lines(corpus / "questions.txt")
         touched, postings = 0.0, 0
         if "pnyx" in run.indexing:
-            touched = postings_touched(Index.open(corpus / "pnyx"), asked)
+            touched = postings_touched(Index.open(corpus / "pnyx"), questions)
             postings = run.indexing["pnyx"]["postings"]
         report.line(
             f"{options.documents:,} synthetic documents, {tokens:,} tokens, {postings:,} postings; "
-            f"{len(asked) - warm_ups:,} questions of 5 to 8 words, {touched:,.0f} postings each on "
-            f"average; top {TOP:,}."
+            f"{len(questions) - warm_ups:,} questions of 5 to 8 words, {touched:,.0f} postings "
+            f"each on average; top {TOP:,}."
         )
         searching_table(report, run, names)
         memory_table(report, run, options.documents, touched)

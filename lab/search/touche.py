@@ -4,9 +4,9 @@
     python lab/search/touche.py --documents 387740    # the size of args.me
 
 The corpus, the questions, their topics and qualities are those of `speed.py`, which compares with
-other engines; this asks Pnyx alone, in a minute. Times are CPU milliseconds of the calling thread,
-each question's best of five, so that other load on the machine disturbs them least. Embedding the
-question is left out: it takes longer than all of this.
+other engines; this script measures only Pnyx, in a minute. Times are CPU milliseconds of the
+calling thread, the best of five for each question, to reduce the effect of other load. They do not
+include embedding the question, which takes longer.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ sys.path.append(str(Path(__file__).parents[1] / "judging"))
 from common import machine
 
 
-def best_times(run: Callable[[str], Any], asked: list[str]) -> np.ndarray:
-    for question in asked[:10]:
+def best_times(run: Callable[[str], Any], questions: list[str]) -> np.ndarray:
+    for question in questions[:10]:
         run(question)
     out = []
-    for question in asked:
+    for question in questions:
         times = []
         for _ in range(5):
             started = time.thread_time_ns()
@@ -46,31 +46,33 @@ def best_times(run: Callable[[str], Any], asked: list[str]) -> np.ndarray:
     return np.array(out)
 
 
-def report(index: Index, embedder: Any, asked: list[str]) -> None:
+def report(index: Index, embedder: Any, questions: list[str]) -> None:
     rate, documents = memory_speed(), len(index)
-    postings = postings_touched(index, asked)
-    # A posting, its document's length, cluster and quality code; and the score, out and back.
-    own = 4 * postings + documents * (1 + 2)
-    # What engines with a float weight a posting and a score a document must move.
+    postings = postings_touched(index, questions)
+    # 4 bytes per posting; per document its length and the codes of cluster and quality.
+    compact = 4 * postings + documents * (1 + 2)
+    # With float weights: 8 bytes per posting; per document score, cluster and quality.
     eager = 8 * postings + documents * (8 + 2 + 4)
     print(f"memory: {rate / 1e9:.1f} GB/s; {postings:,.0f} postings a question, top {TOP}\n")
     print("| what | median ms | p99 ms | over plain Dirichlet |\n|---|---|---|---|")
-    plain = best_times(lambda q: index.rank(q, "dirichlet", TOP), asked)
+    plain = best_times(lambda q: index.rank(q, "dirichlet", TOP), questions)
     rows = {
         "Dirichlet": plain,
-        "Touché, exact over all": best_times(lambda q: touche_rank(index, q, embedder, TOP), asked),
+        "Touché, exact over all": best_times(
+            lambda q: touche_rank(index, q, embedder, TOP), questions
+        ),
         "Touché, R fixed to 1": best_times(
-            lambda q: touche_rank(index, q, embedder, TOP, flat=True), asked[:50]
+            lambda q: touche_rank(index, q, embedder, TOP, flat=True), questions[:50]
         ),
         "Touché, scores of all": best_times(
-            lambda q: touche_scores(index, q, embedder), asked[:50]
+            lambda q: touche_scores(index, q, embedder), questions[:50]
         ),
     }
     for name, times in rows.items():
         ratio = np.median(times) / np.median(plain)
         print(f"| {name} | {np.median(times):.2f} | {np.percentile(times, 99):.2f} | {ratio:.2f} |")
     full = float(np.median(rows["Touché, exact over all"]))
-    for name, moved in (("this index", own), ("float weights, dense scores", eager)):
+    for name, moved in (("this index", compact), ("float weights, dense scores", eager)):
         floor = 1e3 * moved / rate
         print(
             f"\nbytes of {name}: {moved / 1e6:.2f} MB, {floor:.3f} ms at memory speed; "
@@ -94,9 +96,9 @@ def main() -> None:
             folder.mkdir(parents=True, exist_ok=True)
             write_corpus(folder, options.documents, options.queries, options.seed)
             Pnyx().index(folder, folder / "pnyx")
-        asked = read_lines(folder / "questions.txt")
-        embedder = QuestionVectors(asked, np.load(folder / "vectors.npy"))
-        report(Index.open(folder / "pnyx", kernel="numba"), embedder, asked)
+        questions = read_lines(folder / "questions.txt")
+        embedder = QuestionVectors(questions, np.load(folder / "vectors.npy"))
+        report(Index.open(folder / "pnyx", kernel="numba"), embedder, questions)
 
 
 if __name__ == "__main__":

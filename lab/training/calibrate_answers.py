@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from pnyx.judging.calibration.curves import logistic
@@ -96,12 +95,7 @@ def fitted(pairs: Pairs, near: Pairs) -> tuple[dict[str, float], float]:
     intercept = round(float(model.intercept_[0]), 4)
     x, y = features(near), np.array([label for _, label in near])
     fixed = intercept + x[:, :2] @ model.coef_[0]
-
-    def loss(w: np.ndarray) -> float:
-        z = fixed + x[:, 2:] @ w
-        return float(np.logaddexp(0, np.where(y, -z, z)).sum() + 0.01 * w @ w)
-
-    weights = [*model.coef_[0], *minimize(loss, np.zeros(2)).x]
+    weights = [*model.coef_[0], *_encoder.wording_weights(fixed, x[:, 2:], y)]
     return {n: round(float(w), 4) for n, w in zip(NAMES, weights, strict=True)}, intercept
 
 
@@ -154,11 +148,7 @@ def main() -> None:
     measured = {
         "held_out": held_out,
         "development": fitting,
-        "near_copies": {
-            "pairs": len(truth),
-            "copies_accepted": round(float(yes[truth].mean()), 3),
-            "contradictions_rejected": round(float((~yes[~truth]).mean()), 3),
-        },
+        "near_copies": _encoder.near_copy_figures(yes, truth),
         "others_held_out": compared(parts[False]),
     }
     card = (

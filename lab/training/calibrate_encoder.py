@@ -65,8 +65,8 @@ class CachedEncoder:
         self.encoder, self.file, self.rows = load_encoder(), file, {}
         self.name, self.dimensions = self.encoder.name, self.encoder.dimensions
         if file is not None and file.exists():
-            kept = np.load(file)
-            self.rows = dict(zip(kept["keys"].tolist(), kept["rows"], strict=True))
+            stored = np.load(file)
+            self.rows = dict(zip(stored["keys"].tolist(), stored["rows"], strict=True))
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         keys = [hashlib.md5(t.encode("utf-8", "replace")).hexdigest() for t in texts]
@@ -155,29 +155,51 @@ def argument_pools() -> list[tuple[Support, bool]]:
 
 def anchors(pairs: list[tuple[Support, bool]]) -> list[tuple[Support, bool]]:
     """Near-copies made by rule: a passage's sentences, also shortened, negated, miscounted."""
-    rng, made = random.Random(1), []
+    rng, statements = random.Random(1), []
     for text in sorted({q.text for q, _ in pairs}):
         sentences = [s for s in read_passage(text).sentences if 6 <= len(tokens(s)) <= 45]
         if not sentences:
             continue
-        own = rng.choice(sentences)
-        made.append((own, text, True))
-        words = own.split()
+        sentence = rng.choice(sentences)
+        statements.append((sentence, text, True))
+        words = sentence.split()
         free = [i for i, w in enumerate(words) if w.isalpha() and not is_negator(w.lower())]
         if len(free) > 4:
             gone = set(rng.sample(free, 1 + len(free) // 12))
-            made.append((" ".join(w for i, w in enumerate(words) if i not in gone), text, True))
-        negated = opposite(own)
+            statements.append(
+                (" ".join(w for i, w in enumerate(words) if i not in gone), text, True)
+            )
+        negated = opposite(sentence)
         if negated is not None and not negated.startswith("It is not"):
-            made.append((negated, text, False))
+            statements.append((negated, text, False))
         digits = [i for i, w in enumerate(words) if w.isdigit()]
         if digits:
             words[digits[0]] = str(int(words[digits[0]]) * 2 + 3)
-            made.append((" ".join(words), text, False))
+            statements.append((" ".join(words), text, False))
     return [
         (Support(f"a{i}", text, statement), label)
-        for i, (statement, text, label) in enumerate(made)
+        for i, (statement, text, label) in enumerate(statements)
     ]
+
+
+def wording_weights(fixed: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Fit the weights of copy and conflict on near-copies, with fixed log-odds of the rest."""
+    from scipy.optimize import minimize
+
+    def loss(w: np.ndarray) -> float:
+        z = fixed + x @ w
+        return float(np.logaddexp(0, np.where(y, -z, z)).sum() + 0.01 * w @ w)
+
+    return minimize(loss, np.zeros(2)).x
+
+
+def near_copy_figures(accepted: np.ndarray, copies: np.ndarray) -> dict[str, float]:
+    """Return how many near-copies are accepted, and how many contradictions rejected."""
+    return {
+        "pairs": len(copies),
+        "copies_accepted": round(float(accepted[copies].mean()), 3),
+        "contradictions_rejected": round(float((~accepted[~copies]).mean()), 3),
+    }
 
 
 # --- fitting ----------------------------------------------------------------------------------
@@ -185,12 +207,12 @@ def anchors(pairs: list[tuple[Support, bool]]) -> list[tuple[Support, bool]]:
 
 def features(judge: EncoderJudge, pairs: list[tuple[Support, bool]]) -> tuple[Any, ...]:
     """Return (features, labels, groups) of the pairs that can be judged."""
-    found = []
+    rows = []
     for start in range(0, len(pairs), 200):
-        found.extend(judge.features([q for q, _ in pairs[start : start + 200]]))
-    kept = [i for i, f in enumerate(found) if not isinstance(f, str)]
-    labels = np.array([pairs[i][1] for i in kept])
-    return [found[i] for i in kept], labels, np.array([pairs[i][0].group for i in kept])
+        rows.extend(judge.features([q for q, _ in pairs[start : start + 200]]))
+    usable = [i for i, f in enumerate(rows) if not isinstance(f, str)]
+    labels = np.array([pairs[i][1] for i in usable])
+    return [rows[i] for i in usable], labels, np.array([pairs[i][0].group for i in usable])
 
 
 def platt(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -208,7 +230,7 @@ def best_threshold(p: np.ndarray, y: np.ndarray, groups: np.ndarray) -> float:
 
     A single maximum jumps between neighbouring pairs; the average is stable.
     """
-    rng, names, found = np.random.default_rng(0), np.unique(groups), []
+    rng, names, thresholds = np.random.default_rng(0), np.unique(groups), []
     members = {name: np.flatnonzero(groups == name) for name in names}
     for _ in range(100):
         rows = np.concatenate([members[n] for n in rng.choice(names, len(names))])
@@ -216,8 +238,8 @@ def best_threshold(p: np.ndarray, y: np.ndarray, groups: np.ndarray) -> float:
         hits = np.cumsum(y[rows][order])
         if hits[-1]:
             scores = 2 * hits / (np.arange(1, len(rows) + 1) + hits[-1])
-            found.append(p[rows][order][int(np.argmax(scores))])
-    return float(np.mean(found))
+            thresholds.append(p[rows][order][int(np.argmax(scores))])
+    return float(np.mean(thresholds))
 
 
 def with_intervals(
@@ -227,7 +249,7 @@ def with_intervals(
 ) -> dict[str, float]:
     """Return each measure of the scores, with its interval from bootstrap samples of groups."""
     gold, clusters = y.astype(float), np.unique(groups, return_inverse=True)[1]
-    found = {}
+    figures = {}
     for name, (measure, scores) in measures.items():
         score = scores.astype(float)
         drawn = [
@@ -235,8 +257,8 @@ def with_intervals(
         ]
         low, high = percentile_interval(np.concatenate(drawn))
         value = measure(gold, score, np.ones((1, len(gold))))[0]
-        found |= {name: value, f"{name}_low": low, f"{name}_high": high}
-    return {name: round(float(value), 3) for name, value in found.items()}
+        figures |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return {name: round(float(value), 3) for name, value in figures.items()}
 
 
 def cross_fitted(x: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, float]:
@@ -340,7 +362,7 @@ def card(tasks: dict[str, Any]) -> dict[str, str]:
 
 SHOWN = ("auroc", "ap", "f1", "ece")
 AMONG_ARGUMENTS = ".64 (Webis, 12 questions) and .59 (SIGIR-19, 20)"
-"""AUROC of the closest window, of lab/diras/elsewhere.py."""
+"""AUROC of the closest window, of lab/diras/argument_sets.py."""
 
 
 def short(value: float) -> str:
@@ -387,8 +409,8 @@ def main() -> None:
         tasks = content["tasks"]
         measure_again(judge, tasks, arguments.measure or TASKS)
     encoder.save()
-    for name, found in OUTSIDE.items():
-        tasks[name]["figures"] |= {f"outside_{key}": value for key, value in found.items()}
+    for name, outside in OUTSIDE.items():
+        tasks[name]["figures"] |= {f"outside_{key}": value for key, value in outside.items()}
     content |= {"card": card(tasks), "tasks": tasks}
     OUT.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     for task, entry in tasks.items():

@@ -4,12 +4,11 @@
 
 Writes src/pnyx/judging/calibrations/nugget.json. Everything is fitted on development pairs: those
 of reports and summaries in `lab/training/nugget_labels.py`, and key points of IBM's train split on
-topics that the detector was not trained on (see `lab/berds/debates.py`). The weight of word overlap
-relative to the detector is chosen by the mean of the average precisions of the four sets. The Platt
-curve and the threshold of best F1 are chosen on the reports. Copy and conflict are fitted on
-near-copies made by rule, as for the encoder (lab/training/calibrate_encoder.py). The held-out pairs
-are only measured. Needs scikit-learn
-and scipy.
+topics that the detector was not trained on (see `lab/berds/debate_sets.py`). The weight of word
+overlap relative to the detector is chosen by the mean of the average precisions of the four sets.
+The Platt curve and the threshold of best F1 are chosen on the reports. Copy and conflict are fitted
+on near-copies made by rule, as for the encoder (lab/training/calibrate_encoder.py). The held-out
+pairs are only measured. Needs scikit-learn and scipy.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from pnyx.judging.students.judge import AssignmentJudge, load_perspective_studen
 
 sys.path[:0] = ["lab/training", "lab/berds"]
 _encoder = importlib.import_module("calibrate_encoder")
-_debates = importlib.import_module("debates")
+_debates = importlib.import_module("debate_sets")
 labels = importlib.import_module("nugget_labels")
 DATA = _encoder.DATA
 
@@ -76,13 +75,13 @@ def key_points(part: str) -> list[tuple[Support, bool]]:
 
     texts = {row["arg_id"]: row for row in rows("arguments")}
     points = {row["key_point_id"]: row["key_point"] for row in rows("key_points")}
-    found = []
+    pairs = []
     for row in rows("labels"):
         text, name = texts[row["arg_id"]], f"{row['arg_id']}/{row['key_point_id']}"
         point = points[row["key_point_id"]]
         pair = Support(name, text["argument"], point, task="nugget", group=text["topic"])
-        found.append((pair, row["label"] == "1"))
-    return found
+        pairs.append((pair, row["label"] == "1"))
+    return pairs
 
 
 class CachedDetector:
@@ -91,28 +90,28 @@ class CachedDetector:
     def __init__(self, path: Path | None) -> None:
         self._path, self._detector = path, load_perspective_student()
         self.name = self._detector.name
-        self._known: dict[tuple[str, str], float] = {}
+        self._cache: dict[tuple[str, str], float] = {}
         if path is not None and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)
-                self._known[row["text"], row["statement"]] = row["probability"]
+                self._cache[row["text"], row["statement"]] = row["probability"]
 
     def judge(self, questions: Sequence[Support]) -> list[Answer]:
         """Answer each question, from the file if possible."""
         missing = {(q.text, q.statement): q for q in questions}
-        missing = {key: q for key, q in missing.items() if key not in self._known}
+        missing = {key: q for key, q in missing.items() if key not in self._cache}
         answers = self._detector.judge(list(missing.values()))
         lines = []
         for (text, statement), answer in zip(missing, answers, strict=True):
             assert isinstance(answer, Judged)
             assert answer.probability is not None
-            self._known[text, statement] = answer.probability
+            self._cache[text, statement] = answer.probability
             row = {"text": text, "statement": statement, "probability": answer.probability}
             lines.append(json.dumps(row) + "\n")
         if self._path is not None and lines:
             with self._path.open("a", encoding="utf-8") as stream:
                 stream.writelines(lines)
-        return [self._answer(self._known[q.text, q.statement]) for q in questions]
+        return [self._answer(self._cache[q.text, q.statement]) for q in questions]
 
     def _answer(self, probability: float) -> Judged:
         return Judged(probability >= 0.5, Provenance(self.name), probability=probability)
@@ -128,10 +127,10 @@ def seen(pairs: Pairs, detector: CachedDetector) -> Seen:
         places = order[start : start + 64]
         rows = judge.features([pairs[i][0] for i in places])
         features.update(zip(places, rows, strict=True))
-    kept = [i for i in range(len(pairs)) if not isinstance(features[i], str)]
-    x = np.array([[features[i][name] for name in NAMES] for i in kept])
-    y = np.array([pairs[i][1] for i in kept])
-    return x, y, np.array([pairs[i][0].group for i in kept])
+    usable = [i for i in range(len(pairs)) if not isinstance(features[i], str)]
+    x = np.array([[features[i][name] for name in NAMES] for i in usable])
+    y = np.array([pairs[i][1] for i in usable])
+    return x, y, np.array([pairs[i][0].group for i in usable])
 
 
 def unseen_key_points(part: str) -> Pairs:
@@ -181,20 +180,13 @@ def wording_weights(
     weights: Mapping[str, float], intercept: float, detector: CachedDetector
 ) -> tuple[dict[str, float], np.ndarray, np.ndarray]:
     """Return the weights of copy and conflict with the other weights fixed; features and labels."""
-    from scipy.optimize import minimize
-
     pairs = [
         (Support(p.id, p.text, p.statement, task="nugget"), v)
         for p, v in _encoder.anchors(_encoder.berds())
     ]
     x, y, _ = seen(pairs, detector)
     fixed = intercept + x[:, :2] @ [weights[name] for name in NAMES[:2]]
-
-    def loss(w: np.ndarray) -> float:
-        z = fixed + x[:, 2:] @ w
-        return float(np.logaddexp(0, np.where(y, -z, z)).sum() + 0.01 * w @ w)
-
-    w = minimize(loss, np.zeros(2)).x.round(4)
+    w = _encoder.wording_weights(fixed, x[:, 2:], y).round(4)
     return dict(zip(NAMES[2:], map(float, w), strict=True)), x, y
 
 
@@ -219,10 +211,10 @@ def figures_of(task: Mapping[str, Any], rows: Seen) -> dict[str, float]:
     """Return measures with 95 % intervals; groups are drawn with replacement."""
     x, y, groups = rows
     p = probabilities(task, x)
-    said = p >= task["threshold"]
-    hits = said & y
+    predicted = p >= task["threshold"]
+    hits = predicted & y
     measures = {
-        "f1": (weighted_f1, said),
+        "f1": (weighted_f1, predicted),
         "auroc": (weighted_auroc, p),
         "ap": (weighted_average_precision, p),
         "ece": (weighted_ece, p),
@@ -231,7 +223,7 @@ def figures_of(task: Mapping[str, Any], rows: Seen) -> dict[str, float]:
         "pairs": len(y),
         "positive": int(y.sum()),
         "groups": len(set(groups)),
-        "precision": round(float(hits.sum() / said.sum()), 3),
+        "precision": round(float(hits.sum() / predicted.sum()), 3),
         "recall": round(float(hits.sum() / y.sum()), 3),
         **_encoder.with_intervals(measures, y, groups),
     }
@@ -274,11 +266,7 @@ def main() -> None:
         name: figures_of(task, seen(pairs, detector)) for name, pairs in held_out_sets().items()
     }
     figures |= {f"development_{name}": figures_of(task, rows) for name, rows in development.items()}
-    figures["near_copies"] = {
-        "pairs": len(truth),
-        "copies_accepted": round(float(accepted[truth].mean()), 3),
-        "contradictions_rejected": round(float((~accepted[~truth]).mean()), 3),
-    }
+    figures["near_copies"] = _encoder.near_copy_figures(accepted, truth)
     data = (
         "overlap against detector: lines of reports, whole reports (SummHay), news summaries "
         "(REALSumm) and IBM's key points, development parts; curve and threshold: the reports; "

@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "argue"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
 from folder_sources import read_folders
+from packaged_reader import load_reader
 from reader import Words, export, pack, quick_products
-from unpacking import load_reader
 
 from pnyx.judging.students.reader import CHANGES, MATRICES, open_reader
 from pnyx.judging.students.scorers import MODEL, TOKENIZER
@@ -69,11 +69,11 @@ def compare(reader: torch.nn.Module, out: Path) -> None:
         for file in folder.files
         for block in file.paragraphs
     ][:CHECKED]
-    rows = [(words.passage(text), [words.statement(said)]) for text, said in texts]
+    rows = [(words.passage(text), [words.statement(statement)]) for text, statement in texts]
     with torch.no_grad(), quick_products("cpu"):
         trained = np.concatenate([reader(*pack([row])).float().numpy() for row in rows])
-    apart = np.abs(trained - packaged.classes(texts))
-    print(f"log-odds differ by {apart.mean():.3f} on average, at most {apart.max():.3f}")
+    difference = np.abs(trained - packaged.classes(texts))
+    print(f"log-odds differ by {difference.mean():.3f} on average, at most {difference.max():.3f}")
 
 
 def main() -> None:

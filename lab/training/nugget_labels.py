@@ -83,14 +83,14 @@ def report_lines(part: Part) -> Pairs:
     for number, (row, labels) in enumerate(_chosen_reports(part)):
         for label in labels:
             full = label["coverage"] == "fully_covered"
-            for place, line in enumerate(_report(row)):
+            for position, line in enumerate(_report(row)):
                 if len(line.split()) < _LEAST_WORDS:
                     continue
-                name = f"{part}/{number}/{label['insight_id']}/{place}"
+                name = f"{part}/{number}/{label['insight_id']}/{position}"
                 extra = {"report": number, "insight": label["insight_id"]}
                 pair = Support(name, line, label["text"], "nugget", group=row["subtopic_id"])
                 pairs.append(
-                    (replace(pair, extra=extra), full and label["candidate_id"] == str(place))
+                    (replace(pair, extra=extra), full and label["candidate_id"] == str(position))
                 )
     return pairs
 

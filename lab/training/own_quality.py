@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from quality_training import (
+from quality_recipes import (
     RatedTexts,
     paper_protocol,
     train_paper_model,
@@ -91,7 +91,10 @@ class MadeModel:
 
     def about(self) -> dict[str, Any]:
         """Return counts and figures ready for JSON."""
-        figures = {s: {name: one.row() for name, one in m.items()} for s, m in self.figures.items()}
+        figures = {
+            s: {name: measured.row() for name, measured in m.items()}
+            for s, m in self.figures.items()
+        }
         paper = dict(self.as_in_the_paper)
         return {"counts": dict(self.counts), "figures": figures, "as_in_the_paper": paper}
 
@@ -148,11 +151,11 @@ def make_quality_model(
     paper = paper_protocol(rated) if method == "paper" else {}
     with atomic_folder(out, replace=replace) as folder:
         model = METHODS[method](rated, method)
-        made = MadeModel("", method, counts, figures, paper)
-        full = write_quality_model(folder, model, name or Path(out).name, made.about())
-        made = with_fields(made, name=full)
-        folder.joinpath(CARD).write_text(_card(made), encoding="utf-8")
-    return made
+        result = MadeModel("", method, counts, figures, paper)
+        full = write_quality_model(folder, model, name or Path(out).name, result.about())
+        result = with_fields(result, name=full)
+        folder.joinpath(CARD).write_text(_card(result), encoding="utf-8")
+    return result
 
 
 def _check_out(out: Path, replace: bool) -> None:
@@ -173,14 +176,14 @@ _HOW = {
 }
 
 
-def _card(made: MadeModel) -> str:
-    counts, lines = made.counts, list[str]()
+def _card(model: MadeModel) -> str:
+    counts, lines = model.counts, list[str]()
     left = f"{counts['topics']} topics left out in turn" if counts["topics"] else "texts left out"
     drawn = "topics" if counts["topics"] else "texts"
     lines += [
-        f"# {shorten(made.name, 80)}",
+        f"# {shorten(model.name, 80)}",
         "",
-        f"- **What**: {_HOW[made.method]}.",
+        f"- **What**: {_HOW[model.method]}.",
         f"- **Trained on** {counts['texts']} texts, {counts['arguments']} of them arguments; the "
         "quality scaled to [0, 1] over the arguments, 0 for the others.",
         f"- **Figures**: by models that had not seen the text's topic ({left}); 95 % intervals of "
@@ -189,13 +192,13 @@ def _card(made: MadeModel) -> str:
         "- **Limits**: it predicts ratings like these, of texts like these; measure it anew "
         "elsewhere. Compare it with the length alone.",
         "",
-        "| " + " | ".join(("measure", *made.figures)) + " |",
-        "| --- " * (1 + len(made.figures)) + "|",
+        "| " + " | ".join(("measure", *model.figures)) + " |",
+        "| --- " * (1 + len(model.figures)) + "|",
     ]
-    lines += [f"| {' | '.join(row)} |" for row in figure_cells(made.figures)]
-    if made.as_in_the_paper:
-        shown = ", ".join(f"{LABELS[name]} {v:.4f}" for name, v in made.as_in_the_paper.items())
-        lines += ["", f"As in the paper (10 folds in the file's order, words of all): {shown}."]
+    lines += [f"| {' | '.join(row)} |" for row in figure_cells(model.figures)]
+    if model.as_in_the_paper:
+        figures = ", ".join(f"{LABELS[name]} {v:.4f}" for name, v in model.as_in_the_paper.items())
+        lines += ["", f"As in the paper (10 folds in the file's order, words of all): {figures}."]
     return "\n".join([*lines, ""])
 
 
@@ -208,10 +211,10 @@ def figure_cells(figures: Figures) -> list[Sequence[str]]:
     ]
 
 
-def _cell(one: Measured) -> str:
-    known = one.low is not None and one.high is not None
-    bounds = f"[{one.low:.4f}, {one.high:.4f}]" if known else "-"
-    return "-" if one.value is None else f"{one.value:.4f} {bounds}"
+def _cell(measured: Measured) -> str:
+    has_interval = measured.low is not None and measured.high is not None
+    bounds = f"[{measured.low:.4f}, {measured.high:.4f}]" if has_interval else "-"
+    return "-" if measured.value is None else f"{measured.value:.4f} {bounds}"
 
 
 LENGTHS = slice(0, 6)
@@ -245,11 +248,11 @@ def cross_validate(
     Topics are left out in at most `folds` parts, and drawn for 95 % intervals. `f1` is of arguments
     among all texts: length alone and the packaged recipe call all of them arguments.
     """
-    place = np.array(folds_of(rated.topics.tolist(), folds))
-    out = {name: np.zeros(len(place)) for name in (method, LENGTH_ALONE)}
-    called = np.ones(len(place), dtype=bool)
-    for fold in range(int(place.max()) + 1):
-        fit, test = np.flatnonzero(place != fold), np.flatnonzero(place == fold)
+    fold_of = np.array(folds_of(rated.topics.tolist(), folds))
+    out = {name: np.zeros(len(fold_of)) for name in (method, LENGTH_ALONE)}
+    called = np.ones(len(fold_of), dtype=bool)
+    for fold in range(int(fold_of.max()) + 1):
+        fit, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         model = METHODS[method](rated.part(fit), method)
         texts = [rated.texts[row] for row in test.tolist()]
         out[method][test] = model.predict(texts)
@@ -257,10 +260,10 @@ def cross_validate(
             called[test] = [model.accepts(text) for text in texts]
         out[LENGTH_ALONE][test] = _by_length(rated.part(fit), rated.part(test))
         if report is not None:
-            report(fold + 1, int(place.max()) + 1, "folds")
+            report(fold + 1, int(fold_of.max()) + 1, "folds")
     return {
         method: _measures(rated, out[method], called),
-        LENGTH_ALONE: _measures(rated, out[LENGTH_ALONE], np.ones(len(place), dtype=bool)),
+        LENGTH_ALONE: _measures(rated, out[LENGTH_ALONE], np.ones(len(fold_of), dtype=bool)),
     }
 
 
@@ -269,21 +272,23 @@ def _by_length(fit: RatedTexts, test: RatedTexts) -> Floats:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    known, asked = (np.stack([t.surface for t in part.seen])[:, LENGTHS] for part in (fit, test))
-    line = make_pipeline(StandardScaler(), Ridge(10.0)).fit(known, fit.quality)
-    return np.clip(np.asarray(line.predict(asked), dtype=np.float64), 0.0, 1.0)
+    fit_lengths, test_lengths = (
+        np.stack([t.surface for t in part.seen])[:, LENGTHS] for part in (fit, test)
+    )
+    line = make_pipeline(StandardScaler(), Ridge(10.0)).fit(fit_lengths, fit.quality)
+    return np.clip(np.asarray(line.predict(test_lengths), dtype=np.float64), 0.0, 1.0)
 
 
 def _measures(rated: RatedTexts, quality: Floats, called: NDArray[np.bool_]) -> dict[str, Measured]:
     clusters = np.unique(rated.topics, return_inverse=True)[1]
-    found = {
+    by_name = {
         name: _measured(measure, rated.quality, quality, clusters, _BOUNDS.get(name))
         for name, measure in QUALITY_MEASURES.items()
     }
     if not rated.argument.all():
-        gold, said = rated.argument.astype(float), called.astype(float)
-        found["f1"] = _measured(weighted_f1, gold, said, clusters, UNIT)
-    return found
+        gold, predicted = rated.argument.astype(float), called.astype(float)
+        by_name["f1"] = _measured(weighted_f1, gold, predicted, clusters, UNIT)
+    return by_name
 
 
 def _measured(
@@ -359,8 +364,8 @@ def _paper_parts(model: PaperModel) -> tuple[dict[str, Any], Arrays]:
     return settings, arrays
 
 
-def _report(made: MadeModel, out: str) -> list[str]:
-    counts = made.counts
+def _report(model: MadeModel, out: str) -> list[str]:
+    counts = model.counts
     topics = f" of {counts['topics']} topics" if counts["topics"] else ""
     arguments = (
         "all taken for arguments"
@@ -368,20 +373,20 @@ def _report(made: MadeModel, out: str) -> list[str]:
         else f"{counts['arguments']} of them arguments"
     )
     left = "topics" if counts["topics"] else "texts"
-    shown = escaped(out)
+    path = escaped(out)
     title = (
         f"{counts['texts']} texts{topics}, {arguments}; each predicted with its "
         f"{'topic' if counts['topics'] else 'fold'} left out; 95 % intervals of draws of {left}"
     )
-    columns = [Column("measure"), *(Column(name, "figure") for name in made.figures)]
-    parts = [Table(columns, figure_cells(made.figures), title=title).text()]
-    if made.as_in_the_paper:
-        found = ", ".join(f"{LABELS[name]} {v:.4f}" for name, v in made.as_in_the_paper.items())
+    columns = [Column("measure"), *(Column(name, "figure") for name in model.figures)]
+    parts = [Table(columns, figure_cells(model.figures), title=title).text()]
+    if model.as_in_the_paper:
+        figures = ", ".join(f"{LABELS[name]} {v:.4f}" for name, v in model.as_in_the_paper.items())
         parts.append(
-            filled(f"as in the paper, 10 folds in the file's order, words of all: {found}")
+            filled(f"as in the paper, 10 folds in the file's order, words of all: {figures}")
         )
-    used = f"pnyx index --quality --quality-model {shown}"
-    return [*parts, f"wrote {made.name} to {shown}: use it by\n{used}"]
+    used = f"pnyx index --quality --quality-model {path}"
+    return [*parts, f"wrote {model.name} to {path}: use it by\n{used}"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -396,18 +401,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--column", action="append", default=[], help="FIELD=COLUMN, repeatable")
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(argv)
-    if given.folds < 2:
+    options = parser.parse_args(argv)
+    if options.folds < 2:
         parser.error("--folds: expected at least 2")
     try:
-        rows = read_rated(given.rated, ColumnSpec(columns=tuple(given.column)).mapping)
-        made = make_quality_model(
-            rows, given.out, given.method, name=given.name, folds=given.folds, replace=given.force
+        rows = read_rated(options.rated, ColumnSpec(columns=tuple(options.column)).mapping)
+        model = make_quality_model(
+            rows,
+            options.out,
+            options.method,
+            name=options.name,
+            folds=options.folds,
+            replace=options.force,
         )
     except PnyxError as error:
         print(f"own_quality: {error}", file=sys.stderr)
         return 2
-    print(json.dumps(made.row()) if given.json else "\n\n".join(_report(made, given.out)))
+    print(json.dumps(model.row()) if options.json else "\n\n".join(_report(model, options.out)))
     return 0
 
 

@@ -30,12 +30,12 @@ from sklearn.metrics import roc_auc_score
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "argue"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))  # its debates.py
+sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
-from debates import Debates, parts_of
+from debate_sets import Debates, parts_of
 from folder_sources import Stance, read_folders
+from packaged_reader import load_reader
 from reader import OPPOSES, SUPPORTS, Packed, Reader, Words, pack, quick_products
-from unpacking import load_reader
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
@@ -70,15 +70,17 @@ class Example:
     """A passage with questions, and its class for each."""
 
     passage: list[int]
-    asked: tuple[tuple[str, Stance], ...]
+    questions: tuple[tuple[str, Stance], ...]
 
 
 def folder_examples(part: str, words: Words) -> list[Example]:
     """Return every paragraph in the folders of a split, with all questions of its folder."""
     return [
-        Example(words.passage(block.text), tuple((q.text, block.stance(q)) for q in one.questions))
-        for one in read_folders(FOLDERS / part)
-        for file in one.files
+        Example(
+            words.passage(block.text), tuple((q.text, block.stance(q)) for q in folder.questions)
+        )
+        for folder in read_folders(FOLDERS / part)
+        for file in folder.files
         for block in file.paragraphs
     ]
 
@@ -86,33 +88,33 @@ def folder_examples(part: str, words: Words) -> list[Example]:
 def debate_examples(words: Words, rng: random.Random) -> list[Example]:
     """Return passages of training debates, each with questions on its topic and another one."""
     debates = Debates(DATA)
-    parts, asked = parts_of(debates), defaultdict(list)
+    parts, by_topic = parts_of(debates), defaultdict(list)
     key = ""
     for line in (ROOT / "lab/berds/wordings.txt").read_text("utf-8").splitlines():
         if line.startswith("= "):
             key = line.removeprefix("= ").partition(": ")[0]
         elif line[:2] in ("+ ", "- ") and parts.get(key) == "train":
-            asked[key].append((line[0], line[2:]))
-    keys, found = list(asked), []
+            by_topic[key].append((line[0], line[2:]))
+    keys, examples = list(by_topic), []
     for passage in debates.passages:
-        if passage.topic not in asked or not passage.side:
+        if passage.topic not in by_topic or not passage.side:
             continue
         sided: list[tuple[str, Stance]] = [
             (question, "yes" if (sign == "+") == (passage.side > 0) else "no")
-            for sign, question in asked[passage.topic]
+            for sign, question in by_topic[passage.topic]
         ]
         others = [key for key in rng.sample(keys, 3) if key != passage.topic]
-        sided += [(rng.choice(asked[key])[1], "other") for key in others]
+        sided += [(rng.choice(by_topic[key])[1], "other") for key in others]
         text = " ".join(passage.text.split()[:MOST_WORDS])
-        found.append(Example(words.passage(text), tuple(sided)))
-    return found
+        examples.append(Example(words.passage(text), tuple(sided)))
+    return examples
 
 
 def drawn(example: Example, count: int, rng: random.Random) -> list[tuple[str, Stance]]:
     """Return `count` questions of a passage: those that it argues first, and if possible at least
     one that it does not argue."""
-    argued = [one for one in example.asked if one[1] not in ("none", "other")]
-    rest = [one for one in example.asked if one[1] in ("none", "other")]
+    argued = [pair for pair in example.questions if pair[1] not in ("none", "other")]
+    rest = [pair for pair in example.questions if pair[1] in ("none", "other")]
     rng.shuffle(argued)
     rng.shuffle(rest)
     first = min(len(argued), max(count - 1, count - len(rest)))
@@ -123,15 +125,15 @@ def packed_of(
     rows: Sequence[tuple[list[int], Sequence[tuple[str, Stance]]]], words: Words
 ) -> tuple[Packed, torch.Tensor]:
     """Return the network's input for passages and questions, and the classes [pairs, 3]."""
-    made = [
+    token_rows = [
         (
             passage,
-            [words.statement(f"{q} {answer}") for q, _ in asked for answer in ("Yes.", "No.")],
+            [words.statement(f"{q} {answer}") for q, _ in questions for answer in ("Yes.", "No.")],
         )
-        for passage, asked in rows
+        for passage, questions in rows
     ]
-    classes = [c for _, asked in rows for _, stance in asked for c in TARGETS[stance]]
-    return pack(made), torch.tensor(classes)
+    classes = [c for _, questions in rows for _, stance in questions for c in TARGETS[stance]]
+    return pack(token_rows), torch.tensor(classes)
 
 
 def loss_of(odds: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:
@@ -158,7 +160,7 @@ def steps_of(
     for every in (examples, rng.sample(debates, min(len(debates), int(share * len(examples))))):
         mixed = rng.sample(every, len(every))
         for start in range(0, len(mixed), SORTED):
-            part = sorted(mixed[start : start + SORTED], key=lambda one: len(one.passage))
+            part = sorted(mixed[start : start + SORTED], key=lambda example: len(example.passage))
             blocks += [part[i : i + options.rows] for i in range(0, len(part), options.rows)]
     rng.shuffle(blocks)
     yield from blocks
@@ -168,20 +170,22 @@ def measured(reader: Reader, examples: Sequence[Example], words: Words) -> str:
     """Return a line with AUROC of the side, and of arguing any side."""
     reader.eval()
     sides, argues, stances = [], [], []
-    ordered = sorted(examples, key=lambda one: len(one.passage))
+    ordered = sorted(examples, key=lambda example: len(example.passage))
     with torch.no_grad(), quick_products("cpu"):
         for start in range(0, len(ordered), 8):
             block = ordered[start : start + 8]
-            packed, _ = packed_of([(one.passage, one.asked) for one in block], words)
+            packed, _ = packed_of(
+                [(example.passage, example.questions) for example in block], words
+            )
             odds = reader(*packed).float()
             support = odds[:, SUPPORTS] - torch.logsumexp(odds[:, OPPOSES:], 1)
             neither = torch.log_softmax(odds, -1)[:, 2]
             sides.append((support[::2] - support[1::2]).numpy())
             argues.append(-(neither[::2] + neither[1::2]).numpy())
-            stances += [stance for one in block for _, stance in one.asked]
-    said = np.array(stances)
-    sided = (said == "yes") | (said == "no")
-    side = roc_auc_score(said[sided] == "yes", np.concatenate(sides)[sided])
+            stances += [stance for example in block for _, stance in example.questions]
+    labels = np.array(stances)
+    sided = (labels == "yes") | (labels == "no")
+    side = roc_auc_score(labels[sided] == "yes", np.concatenate(sides)[sided])
     return f"side {side:.3f}, argues {roc_auc_score(sided, np.concatenate(argues)):.3f}"
 
 
@@ -224,7 +228,9 @@ def main() -> None:
     examples, development = (folder_examples(part, words) for part in ("training", "development"))
     debates = debate_examples(words, rng)
     groups = learned(reader, options.top)
-    development = [replace(one, asked=tuple(drawn(one, MEASURED, rng))) for one in development]
+    development = [
+        replace(example, questions=tuple(drawn(example, MEASURED, rng))) for example in development
+    ]
     optimizer = torch.optim.AdamW(groups, lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0)
     epochs = [list(steps_of(examples, debates, options, rng)) for _ in range(options.epochs)]
     total, number, started = sum(map(len, epochs)), 0, time.monotonic()
@@ -236,7 +242,7 @@ def main() -> None:
             share = max(0.0, min(1.0, (done + 1e-3) / WARMUP, (1 - done) / (1 - WARMUP)))
             for group in optimizer.param_groups:
                 group["lr"] = options.rate * share * group.get("faster", 1)
-            rows = [(one.passage, drawn(one, options.questions, rng)) for one in block]
+            rows = [(example.passage, drawn(example, options.questions, rng)) for example in block]
             packed, classes = packed_of(rows, words)
             with quick_products("cpu"):
                 odds = reader(*packed).float()

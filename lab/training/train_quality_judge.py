@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from quality_training import left_out, ridge_inputs
+from quality_recipes import left_out, ridge_inputs
 from train_quality import (
     PENALTIES,
     Arguments,
@@ -58,7 +58,7 @@ _BATCH = 500
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedStates:
     """A set with the states of its texts, float16 (n, states)."""
 
     part: Arguments
@@ -69,22 +69,22 @@ def states_of(part: Arguments, path: Path) -> np.ndarray:
     """Return the states of a set's texts, in 16 bits; they are cached in a file."""
     if path.is_file():
         return np.load(path)
-    encoder, found = load_encoder(ENCODER), []
+    encoder, batches = load_encoder(ENCODER), []
     for start in range(0, len(part.texts), _BATCH):
-        found.append(encoder.states(part.texts[start : start + _BATCH]).astype(np.float16))
+        batches.append(encoder.states(part.texts[start : start + _BATCH]).astype(np.float16))
         print(f"states: {start} of {len(part.texts)}", flush=True)
-    states = np.concatenate(found).reshape(len(part.texts), -1)
+    states = np.concatenate(batches).reshape(len(part.texts), -1)
     path.parent.mkdir(parents=True, exist_ok=True)
     np.save(path, states)
     return states
 
 
-def read_sets(work: Path) -> tuple[Rated, Rated]:
+def read_sets(work: Path) -> tuple[RatedStates, RatedStates]:
     """Return Webis and IBM."""
     webis, ibm = read_webis(), read_ibm()
     return (
-        Rated(webis, states_of(webis, work / "webis.npy")),
-        Rated(ibm, states_of(ibm, work / "ibm.npy")),
+        RatedStates(webis, states_of(webis, work / "webis.npy")),
+        RatedStates(ibm, states_of(ibm, work / "ibm.npy")),
     )
 
 
@@ -107,10 +107,10 @@ class Ridges:
         target = self.target[inside] - mean
         if self.dual:
             square = self.all[np.ix_(inside, inside)]
-            return [(mean, rows.T @ _solved(square, one, target)) for one in penalties]
+            return [(mean, rows.T @ _solved(square, penalty, target)) for penalty in penalties]
         rest = self.rows[~inside]
         square = self.all - rest.T @ rest
-        return [(mean, _solved(square, one, rows.T @ target)) for one in penalties]
+        return [(mean, _solved(square, penalty, rows.T @ target)) for penalty in penalties]
 
 
 def _solved(square: np.ndarray, penalty: float, right: np.ndarray) -> np.ndarray:
@@ -123,7 +123,7 @@ def _solved(square: np.ndarray, penalty: float, right: np.ndarray) -> np.ndarray
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedStates:
     """A head over states, predictions for each row without its topic, and the chosen settings."""
 
     head: StatesHead
@@ -134,7 +134,7 @@ class Fitted:
 
 def fit_states(
     rows: np.ndarray, target: np.ndarray, topics: np.ndarray, kinds: tuple[str, ...]
-) -> Fitted:
+) -> FittedStates:
     """Fit a head; its states and penalty have the best Pearson correlation on left-out topics.
 
     Squared error would be a wrong criterion, because the mix rescales the predictions.
@@ -146,17 +146,21 @@ def fit_states(
         kinds: names of `STATES` to choose from; states that are not seen have weight 0.
     """
     mean, deviation = rows.mean(axis=0), np.maximum(rows.std(axis=0), 1e-3)
-    own = (rows - mean) / deviation
-    tried = [one for kind in kinds for one in _tried(own[:, STATES[kind]], target, topics, kind)]
-    _, kind, penalty, unseen = max(tried, key=lambda one: one[0])
-    seen = own[:, STATES[kind]]
+    standard = (rows - mean) / deviation
+    tried = [
+        trial for kind in kinds for trial in _tried(standard[:, STATES[kind]], target, topics, kind)
+    ]
+    _, kind, penalty, unseen = max(tried, key=lambda trial: trial[0])
+    seen = standard[:, STATES[kind]]
     every = np.ones(len(target), dtype=bool)
     scale = seen.shape[1] ** -0.5
     [(level, weights)] = Ridges(seen * np.float32(scale), target).fit(every, (penalty,))
     stored = np.zeros(rows.shape[1], dtype=np.float32)
     stored[STATES[kind]] = weights * scale / deviation[STATES[kind]]
     intercept = level - float(stored.astype(np.float64) @ mean)
-    return Fitted(StatesHead(round(intercept, 6), stored.astype(np.float64)), unseen, kind, penalty)
+    return FittedStates(
+        StatesHead(round(intercept, 6), stored.astype(np.float64)), unseen, kind, penalty
+    )
 
 
 def _tried(
@@ -168,53 +172,53 @@ def _tried(
     unseen = [np.zeros(len(target)) for _ in STATES_PENALTIES]
     for fold in np.unique(folds):
         test = folds == fold
-        for place, (level, weights) in enumerate(ridges.fit(~test, STATES_PENALTIES)):
-            unseen[place][test] = level + ridges.rows[test] @ weights
-    found = []
-    for penalty, one in zip(STATES_PENALTIES, unseen, strict=True):
-        pearson = float(np.corrcoef(one, target)[0, 1])
+        for column, (level, weights) in enumerate(ridges.fit(~test, STATES_PENALTIES)):
+            unseen[column][test] = level + ridges.rows[test] @ weights
+    trials = []
+    for penalty, predictions in zip(STATES_PENALTIES, unseen, strict=True):
+        pearson = float(np.corrcoef(predictions, target)[0, 1])
         print(f"{len(target)} rows, {kind}, penalty {penalty:g}: {pearson:.4f}", flush=True)
-        found.append((pearson, kind, penalty, one))
-    return found
+        trials.append((pearson, kind, penalty, predictions))
+    return trials
 
 
 def mixed(surface: np.ndarray, states: np.ndarray, target: np.ndarray) -> Mix:
     """Return the least-squares mix of two predictions that have not seen the topic."""
     columns = np.column_stack([np.ones(len(target)), surface, states])
-    found = np.linalg.lstsq(columns, target, rcond=None)[0]
-    return Mix(*(round(float(one), 4) for one in found))
+    coefficients = np.linalg.lstsq(columns, target, rcond=None)[0]
+    return Mix(*(round(float(value), 4) for value in coefficients))
 
 
 # --- the judge --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Short:
+class ShortHead:
     """The head for short texts and the scale of its states."""
 
-    fitted: Fitted
+    fitted: FittedStates
     mean: np.ndarray
     deviation: np.ndarray
 
 
-def _scale(ibm: Rated, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _scale(ibm: RatedStates, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     states = ibm.states[rows].astype(np.float32)
     deviation = np.maximum(states.std(axis=0, dtype=np.float64), 1e-3)
     mean = states.mean(axis=0, dtype=np.float64)
-    return tuple(one.astype(np.float32).astype(np.float64) for one in (mean, deviation))
+    return tuple(array.astype(np.float32).astype(np.float64) for array in (mean, deviation))
 
 
 def _standardised(states: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    found = states.astype(np.float32)
-    found -= mean.astype(np.float32)
-    found /= deviation.astype(np.float32)
-    return np.clip(found, -MAX_DEVIATION, MAX_DEVIATION, out=found)
+    scaled = states.astype(np.float32)
+    scaled -= mean.astype(np.float32)
+    scaled /= deviation.astype(np.float32)
+    return np.clip(scaled, -MAX_DEVIATION, MAX_DEVIATION, out=scaled)
 
 
-_SHORT: dict[bytes, Short] = {}
+_SHORT: dict[bytes, ShortHead] = {}
 
 
-def short_states(ibm: Rated, rows: np.ndarray) -> Short:
+def short_states(ibm: RatedStates, rows: np.ndarray) -> ShortHead:
     """Return the head for IBM's rows; each is made once."""
     key = rows.tobytes()
     if key not in _SHORT:
@@ -222,12 +226,12 @@ def short_states(ibm: Rated, rows: np.ndarray) -> Short:
         inputs = _standardised(ibm.states[rows], mean, deviation)
         target = standard_target(ibm.part, rows)
         fitted = fit_states(inputs, target, ibm.part.topics[rows], SHORT_STATES)
-        _SHORT[key] = Short(fitted, mean, deviation)
+        _SHORT[key] = ShortHead(fitted, mean, deviation)
     return _SHORT[key]
 
 
 def train_judge(
-    webis: Rated, ibm: Rated, webis_rows: np.ndarray, ibm_rows: np.ndarray
+    webis: RatedStates, ibm: RatedStates, webis_rows: np.ndarray, ibm_rows: np.ndarray
 ) -> tuple[OverallQuality, dict[str, object]]:
     """Train on some rows of both sets, as for the packaged judge, which uses all allowed rows."""
     surface, settings = train_and_choose(webis.part, ibm.part, webis_rows, ibm_rows)
@@ -237,10 +241,10 @@ def train_judge(
         short.fitted.unseen,
         standard_target(ibm.part, ibm_rows),
     )
-    own = webis.part.rated.part(webis_rows)
+    rated = webis.part.rated.part(webis_rows)
     inputs = _standardised(webis.states[webis_rows], short.mean, short.deviation)
-    long = fit_states(inputs, own.quality, own.topics, tuple(STATES))
-    outside = left_out(ridge_inputs(surface, own.seen), own.quality, own.topics)
+    long = fit_states(inputs, rated.quality, rated.topics, tuple(STATES))
+    outside = left_out(ridge_inputs(surface, rated.seen), rated.quality, rated.topics)
     unseen_surface = outside[PENALTIES.index(settings.long)]
     judge = OverallQuality(
         name=NAME,
@@ -250,7 +254,7 @@ def train_judge(
         deviation=short.deviation,
         long=long.head,
         short=short.fitted.head,
-        long_mix=mixed(unseen_surface, long.unseen, own.quality),
+        long_mix=mixed(unseen_surface, long.unseen, rated.quality),
         short_mix=short_mix,
         base=surface.base,
         spread=surface.spread,
@@ -258,8 +262,8 @@ def train_judge(
     judge = _on_one_scale(judge, settings, webis, webis_rows, (unseen_surface, long.unseen))
     heads = {"long": long, "short": short.fitted}
     chosen: dict[str, object] = {
-        "penalties": {name: one.penalty for name, one in heads.items()},
-        "states": {name: one.states for name, one in heads.items()},
+        "penalties": {name: head.penalty for name, head in heads.items()},
+        "states": {name: head.states for name, head in heads.items()},
     }
     return judge, chosen
 
@@ -267,27 +271,32 @@ def train_judge(
 def _on_one_scale(
     judge: OverallQuality,
     settings: Settings,
-    webis: Rated,
+    webis: RatedStates,
     rows: np.ndarray,
     unseen: tuple[np.ndarray, np.ndarray],
 ) -> OverallQuality:
     """Fit base and spread on Webis, as for the surface model (`train_quality.share_fit`)."""
-    own = webis.part.rated.part(rows)
-    share = share_of(np.array([one.words for one in own.seen]), settings.gate)
+    rated = webis.part.rated.part(rows)
+    share = share_of(np.array([text.words for text in rated.seen]), settings.gate)
     states = judge.standardised(webis.states[rows])
     short = judge.short_mix.of(
-        heads_scores(judge.surface.short, ridge_inputs(judge.surface, own.seen)),
+        heads_scores(judge.surface.short, ridge_inputs(judge.surface, rated.seen)),
         judge.short.intercept + states @ judge.short.weights,
     )
-    base, spread = share_fit(own.quality, judge.long_mix.of(*unseen), short, share)
+    base, spread = share_fit(rated.quality, judge.long_mix.of(*unseen), short, share)
     return dataclasses.replace(judge, base=base, spread=spread)
 
 
-def scores(judge: OverallQuality, part: Rated, rows: np.ndarray) -> np.ndarray:
+def scores(judge: OverallQuality, part: RatedStates, rows: np.ndarray) -> np.ndarray:
     """Return a judge's predictions for some rows, from their cached states."""
     seen = [part.part.seen[row] for row in rows]
     states = judge.standardised(part.states[rows])
-    return np.array([judge.of(one, own).value for one, own in zip(seen, states, strict=True)])
+    return np.array(
+        [
+            judge.of(features, row_states).value
+            for features, row_states in zip(seen, states, strict=True)
+        ]
+    )
 
 
 def save(judge: OverallQuality, card: str, about: dict[str, object], folder: Path) -> None:
@@ -298,7 +307,9 @@ def save(judge: OverallQuality, card: str, about: dict[str, object], folder: Pat
         "long": judge.long.weights,
         "short": judge.short.weights,
     }
-    np.savez_compressed(buffer, **{name: one.astype(np.float32) for name, one in arrays.items()})
+    np.savez_compressed(
+        buffer, **{name: array.astype(np.float32) for name, array in arrays.items()}
+    )
     data = buffer.getvalue()
     manifest = {
         "name": judge.name,

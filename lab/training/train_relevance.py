@@ -26,7 +26,7 @@ from sklearn.model_selection import GroupKFold
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "argue"))
 
-from pages import Asked, Collection, collections, indexed, reworded, without
+from pages import Collection, DebateQuestion, collections, indexed, reworded, without
 
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.index import Index
@@ -43,48 +43,50 @@ ABSENT = 0.5
 
 
 def rows(
-    collection: Collection, asked: Asked, index: Index, kind: str, embedder: Embedder
+    collection: Collection, item: DebateQuestion, index: Index, kind: str, embedder: Embedder
 ) -> Iterator[tuple[list[float], bool]]:
     """Yield input and label of each passage retrieved for a question."""
-    text = asked.question.text
+    text = item.question.text
     hits = index.retrieve(text, MODELS[kind], NEARBY, embedder)
     judge = RankedRelevance(index, embedder, by="words" if kind == "words" else None)
     documents = index.fetch([hit.doc_id for hit in hits[:RANKED]])
     table = judge.features(text, hits, documents)
     for hit, row in zip(hits, table.tolist(), strict=False):
-        yield row, collection.side(asked, hit.doc_id) is not None
+        yield row, collection.side(item, hit.doc_id) is not None
 
 
-def questions(work: Path, embedder: Embedder) -> Iterator[tuple[Collection, Index, Asked, bool]]:
+def questions(
+    work: Path, embedder: Embedder
+) -> Iterator[tuple[Collection, Index, DebateQuestion, bool]]:
     """Yield the questions for development: titles, then those in own words (True)."""
-    found = collections(DATA)
-    for own in (False, True):
-        if own:
-            reworded(found)
-        for collection in found.values():
+    by_name = collections(DATA)
+    for in_own_words in (False, True):
+        if in_own_words:
+            reworded(by_name)
+        for collection in by_name.values():
             index = indexed(collection, work, embedder)
-            for asked in collection.asked:
-                if asked.part == "development":
-                    yield collection, index, asked, own
+            for item in collection.questions:
+                if item.part == "development":
+                    yield collection, index, item, in_own_words
 
 
 def fit(kind: str, work: Path) -> dict[str, Any]:
     """Fit one regression, and print its figures on held-out questions."""
     embedder = embedder_from()
-    table, labels, ids, absent, own = [], [], [], [], []
-    for collection, index, asked, words in questions(work, embedder):
+    table, labels, ids, absent, in_own_words = [], [], [], [], []
+    for collection, index, item, words in questions(work, embedder):
         if words and kind == "words":
             continue  # a ranking by words finds little for questions in other words
-        less = without(collection, asked, index, work)
+        less = without(collection, item, index, work)
         for gone, searched in enumerate((index, less)):
-            for row, label in rows(collection, asked, searched, kind, embedder):
+            for row, label in rows(collection, item, searched, kind, embedder):
                 table.append(row)
                 labels.append(label)
-                ids.append(asked.question.id)
+                ids.append(item.question.id)
                 absent.append(bool(gone))
-                own.append(words)
-    x, y, q, a, o = map(np.array, (table, labels, ids, absent, own))
-    debates = [_debate(one) for one in ids]
+                in_own_words.append(words)
+    x, y, q, a, o = map(np.array, (table, labels, ids, absent, in_own_words))
+    debates = [_debate(question_id) for question_id in ids]
     weights = np.where(a, ABSENT, 1.0)
     mean, scale = x.mean(axis=0), x.std(axis=0)
     z, p = (x - mean) / scale, np.zeros(len(y))
@@ -103,7 +105,7 @@ def fit(kind: str, work: Path) -> dict[str, Any]:
     return {"weights": [round(float(s), 6) for s in slopes], "bias": round(bias, 6), **card}
 
 
-def regression(kind: str, z: Any, y: Any, weights: Any, own: Any) -> tuple[Any, float]:
+def regression(kind: str, z: Any, y: Any, weights: Any, in_own_words: Any) -> tuple[Any, float]:
     """Return coefficients and intercept.
 
     With vectors, they are the mean of two fits: on all questions, and on titles without the inputs
@@ -112,7 +114,9 @@ def regression(kind: str, z: Any, y: Any, weights: Any, own: Any) -> tuple[Any, 
     every = LogisticRegression().fit(z, y, weights)
     if kind == "words":
         return every.coef_[0], float(every.intercept_[0])
-    titles = LogisticRegression().fit(z[~own][:, ALONE], y[~own], weights[~own])
+    titles = LogisticRegression().fit(
+        z[~in_own_words][:, ALONE], y[~in_own_words], weights[~in_own_words]
+    )
     coef = every.coef_[0] / 2
     coef[ALONE] += titles.coef_[0] / 2
     return coef, float(every.intercept_[0] + titles.intercept_[0]) / 2
@@ -125,7 +129,7 @@ def _debate(question: str) -> str:
 def report(kind: str, y: Any, p: Any, q: Any, absent: Any) -> dict[str, Any]:
     """Print and return the figures of cross-validation over questions."""
     there, yes = ~absent, p >= YES
-    found = {
+    figures = {
         "questions": len(set(q)),
         "debates": len(set(map(_debate, q))),
         "auroc": round(float(roc_auc_score(y[there], p[there])), 3),
@@ -134,8 +138,8 @@ def report(kind: str, y: Any, p: Any, q: Any, absent: Any) -> dict[str, Any]:
         "yes_a_question": round(float((there & yes).sum() / len(set(q))), 2),
         "yes_where_there_is_none": round(float((absent & yes).sum() / len(set(q))), 2),
     }
-    print(kind, found)
-    return found
+    print(kind, figures)
+    return figures
 
 
 def main() -> None:
@@ -144,12 +148,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     fitted = {kind: fit(kind, options.work) for kind in MODELS}
-    for one in fitted.values():
-        one["card"] = (
-            f"of what it calls relevant {one['right_of_yes']:.2f} is about the question, and "
-            f"{one['right_of_sure']:.2f} of what it gives .5 or more, on {one['questions']} "
-            f"questions on {one['debates']} debates that it was not fitted on in turn; "
-            f"AUROC {one['auroc']:.2f}"
+    for weights in fitted.values():
+        weights["card"] = (
+            f"of what it calls relevant {weights['right_of_yes']:.2f} is about the question, and "
+            f"{weights['right_of_sure']:.2f} of what it gives .5 or more, on "
+            f"{weights['questions']} questions on {weights['debates']} debates that it was not "
+            f"fitted on in turn; AUROC {weights['auroc']:.2f}"
         )
     text = json.dumps(fitted, indent=1)
     options.out.write_text(text + "\n", encoding="utf-8")

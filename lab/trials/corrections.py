@@ -1,12 +1,13 @@
-"""Do the intervals of a leaderboard that people correct hold? By simulation, with known truth.
+"""Do the intervals of a leaderboard corrected by people's labels hold? A simulation.
 
     python lab/trials/corrections.py [--repeats 2000]
-    ... --write docs/lab/corrected-means.md   # renews its section
+    ... --write docs/lab/corrected-means.md   # updates its section
 
-People label some topics, a judge scores all. Labels have several shapes; in most of them they pile
-up at 0 or 1. The judge's scores are people's shape, moved and narrower, and correlate with the
-labels as stated. The truth is the mean of all labels there could be; of a difference it is the
-difference of two systems' means, which share a part of what makes a topic hard.
+People label some topics, and a judge scores all. Labels have several distributions, most of which
+have many values at 0 or 1. The judge's scores have the same distribution, shifted and narrower, and
+the given correlation with the labels. The truth is the mean of the distribution of labels; for
+differences, it is the difference between the means of two systems, which share a part of the
+difficulty of topics.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ SHARED = 0.7
 """Correlation of two systems' labels on a topic."""
 
 Shape = Callable[[Floats], Floats]
-"""Labels of what is spread evenly from 0 to 1."""
+"""Maps numbers that are uniform in [0, 1] to labels."""
 
 
 def at_zero(share: float, rest: Shape = lambda u: u) -> Shape:
-    """Return labels of which a share is 0."""
+    """Return a distribution with a share of labels at 0."""
     return lambda u: np.where(u < share, 0.0, rest((u - share) / (1 - share)))
 
 
 def at_one(share: float) -> Shape:
-    """Return labels of which a share is 1."""
+    """Return a distribution with a share of labels at 1."""
     return lambda u: np.where(u > 1 - share, 1.0, u / (1 - share))
 
 
@@ -59,7 +60,7 @@ SHAPES: dict[str, Shape] = {
     "yes or no, 0.9 yes": lambda u: (u > 0.1).astype(np.float64),
     "0.1 at 0, else near 1": at_zero(0.1, lambda u: 0.9 + 0.1 * u),
 }
-"""Name -> labels."""
+"""Name -> distribution of labels."""
 
 _ERF = np.vectorize(NormalDist().cdf)
 _GRID = np.linspace(-6, 6, 4001)
@@ -67,12 +68,12 @@ _BELOW = _ERF(_GRID)
 
 
 def spread(normal: Floats) -> Floats:
-    """Return normal numbers as numbers from 0 to 1."""
+    """Map standard normal numbers to uniform numbers in [0, 1]."""
     return np.asarray(np.interp(normal, _GRID, _BELOW))
 
 
 def judged(rng: np.random.Generator, normal: Floats, link: float, shape: Shape) -> Floats:
-    """Return the judge's scores of topics, which correlate with people's labels."""
+    """Return the judge's scores of topics, which are correlated with people's labels."""
     other = link * normal + (1 - link**2) ** 0.5 * rng.standard_normal(normal.shape)
     return 0.2 + 0.7 * shape(spread(other))
 
@@ -86,7 +87,7 @@ def means(rng: np.random.Generator, shape: Shape, link: float, size: int) -> tup
 def differences(
     rng: np.random.Generator, shape: Shape, link: float, size: int
 ) -> tuple[Floats, Floats]:
-    """Return the same of a system less another that is a bit worse."""
+    """Return the differences between a system and a slightly worse one, for people and judge."""
     hard = SHARED**0.5 * rng.standard_normal(size)
     sides = []
     for better in (0.5, 0.0):
@@ -102,26 +103,26 @@ Draw = Callable[[np.random.Generator, Shape, float, int], tuple[Floats, Floats]]
 def covered(
     draw: Draw, shape: Shape, link: float, sizes: tuple[int, int], truth: float, repeats: int
 ) -> list[tuple[float, float]]:
-    """Return the shares covered and mean widths of `NAMES`."""
+    """Return coverage and mean width of each interval of `NAMES`."""
     labelled, further = sizes
     rng = np.random.default_rng(5)
     bounds = UNIT if draw is means else None
-    held, wide, counted = np.zeros((3, len(NAMES)))
+    hits, wide, counted = np.zeros((3, len(NAMES)))
     for _ in range(repeats):
         people, judge = draw(rng, shape, link, labelled + further)
         parts = people[:labelled], judge[:labelled], judge[labelled:]
-        plain, found = prediction_powered(*parts), prediction_powered(*parts, bounds=bounds)
-        for place, one in enumerate((plain.corrected, found.corrected, found.people)):
-            if one.low is None or one.high is None:
+        plain, estimate = prediction_powered(*parts), prediction_powered(*parts, bounds=bounds)
+        for column, interval in enumerate((plain.corrected, estimate.corrected, estimate.people)):
+            if interval.low is None or interval.high is None:
                 continue  # Student's, of equal labels
-            held[place] += one.low <= truth <= one.high
-            wide[place] += one.high - one.low
-            counted[place] += 1
-    return list(zip((held / counted).tolist(), (wide / counted).tolist(), strict=True))
+            hits[column] += interval.low <= truth <= interval.high
+            wide[column] += interval.high - interval.low
+            counted[column] += 1
+    return list(zip((hits / counted).tolist(), (wide / counted).tolist(), strict=True))
 
 
 def table(report: Report, draw: Draw, repeats: int) -> None:
-    """Print the share covered and the width for each shape, judge and number of labels."""
+    """Report coverage and width for each distribution, correlation and number of labels."""
     names = NAMES if draw is means else NAMES[:1]
     columns = (f"{name}: covered, width" for name in names)
     report.head("labels", "correlation", "labelled of all", *columns)
@@ -130,13 +131,13 @@ def table(report: Report, draw: Draw, repeats: int) -> None:
         truth = float(draw(np.random.default_rng(4), shape, 0.0, TRUTH)[0].mean())
         for link in LINKS:
             for sizes in SIZES:
-                found = covered(draw, shape, link, sizes, truth, repeats)[: len(names)]
-                least = np.minimum(least, [share for share, _ in found])
-                cells = (f"{share:.3f}, {width:.2f}" for share, width in found)
+                coverage = covered(draw, shape, link, sizes, truth, repeats)[: len(names)]
+                least = np.minimum(least, [share for share, _ in coverage])
+                cells = (f"{share:.3f}, {width:.2f}" for share, width in coverage)
                 report.row(name, f"{link}", f"{sizes[0]} of {sum(sizes)}", *cells)
     report.line()
-    shown = ", ".join(f"{name} {share:.3f}" for name, share in zip(names, least, strict=True))
-    report.line(f"Least share covered: {shown}.")
+    text = ", ".join(f"{name} {share:.3f}" for name, share in zip(names, least, strict=True))
+    report.line(f"Least share covered: {text}.")
 
 
 def main() -> None:

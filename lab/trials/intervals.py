@@ -1,11 +1,11 @@
-"""Do the intervals of `pnyx measure` hold? By simulation, with known truth.
+"""Do the intervals of `pnyx measure` contain the truth? A simulation.
 
     python lab/trials/intervals.py [--repeats 400]
-    ... --write docs/lab/coverage.md   # renews its section
+    ... --write docs/lab/coverage.md   # updates its section
 
-Judges answer yes or no with a probability, or rate on five points; questions stand alone or come in
-groups that share a part of what the judge gets wrong. Measures of runs and reports are means over
-topics of values in [0, 1]. The truth is the measure of very many questions or topics.
+Judges answer yes or no with a probability, or rate on five points. Questions are single or in
+groups that share a part of the judge's errors. Measures of runs and reports are means over topics
+of values in [0, 1]. The truth is the measure on a very large number of questions or topics.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ANSWERS = ("accuracy", "f1", "kappa", "auroc", "average_precision", "brier", "ec
 RATINGS = ("spearman", "kendall", "alpha_ordinal", "alpha_interval", "mean_absolute_error")
 JUDGES = {"fair": (1.2, 0.5), "good": (2.5, 0.5), "nearly perfect": (4.0, 0.5),
           "good, yes is rare": (2.5, 0.2)}  # fmt: skip
-"""Name -> how far apart yes and no lie, and the share of yes."""
+"""Name -> distance between yes and no in the judge's signal, and the share of yes."""
 RATERS = {"fair": 1.0, "good": 0.5}
-"""Name -> standard deviation of the judge's error, of labels with a deviation of 1.2."""
+"""Name -> standard deviation of the judge's error; that of labels is 1.2."""
 TOPICS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "spread evenly": lambda rng, n: rng.beta(2, 2, n),
     "near 1": lambda rng, n: rng.beta(6, 0.6, n),
@@ -51,13 +51,13 @@ Drawn = tuple[Floats, Floats]
 
 def answered(rng: np.random.Generator, n: int, judge: str, group: int) -> Drawn:
     """Return labels and calibrated probabilities of yes; a group shares a third of the noise."""
-    apart, share = JUDGES[judge]
+    distance, share = JUDGES[judge]
     yes = (rng.random(n) < share).astype(np.float64)
     shared = np.repeat(rng.standard_normal(-(-n // group)), group)[:n]
     noise = rng.standard_normal(n) if group == 1 else (shared + 2**0.5 * rng.standard_normal(n))
     noise /= 1 if group == 1 else 3**0.5
-    signal = apart * yes + noise
-    log_odds = apart * signal - apart**2 / 2 + np.log(share / (1 - share))
+    signal = distance * yes + noise
+    log_odds = distance * signal - distance**2 / 2 + np.log(share / (1 - share))
     return yes, 1 / (1 + np.exp(-log_odds))
 
 
@@ -70,48 +70,48 @@ def rated(rng: np.random.Generator, n: int, judge: str, group: int) -> Drawn:
 
 
 def joined(task: str, drawn: Drawn, group: int) -> LabelledVerdicts:
-    """Return them as `pnyx measure` reads them."""
+    """Return labels and answers in the form that `pnyx measure` uses."""
     pairs = []
-    for n, (label, said) in enumerate(zip(*(x.tolist() for x in drawn), strict=True)):
+    for n, (label, score) in enumerate(zip(*(x.tolist() for x in drawn), strict=True)):
         name = f"t{n // group:04d}" if group > 1 else ""
         if task == "support":
-            verdict = Verdict(id=f"{n:05d}", value=said > 0.5, probability=said, line=n)
+            verdict = Verdict(id=f"{n:05d}", value=score > 0.5, probability=score, line=n)
             pairs.append(Pair(verdict, Gold(bool(label), group=name)))
         else:
-            verdict = Verdict(id=f"{n:05d}", value=said, dimension="overall", line=n)
+            verdict = Verdict(id=f"{n:05d}", value=score, dimension="overall", line=n)
             pairs.append(Pair(verdict, Gold(rating=label, group=name)))
     return LabelledVerdicts(task, "simulated", tuple(pairs))
 
 
 def truth(name: str, drawn: Drawn, task: str) -> float:
-    gold, said = drawn
+    gold, scores = drawn
     if task == "support" and MEASURES[name].inputs[task][1] == "value":
-        said = (said > 0.5).astype(np.float64)
-    value = MEASURES[name].value(gold, said)
+        scores = (scores > 0.5).astype(np.float64)
+    value = MEASURES[name].value(gold, scores)
     assert value is not None
     return value
 
 
 class Tally:
-    """How often an interval holds the truth, how wide it is, how often there is none."""
+    """How often intervals contain the truth, their widths, and how often there is none."""
 
     def __init__(self) -> None:
-        self.held = self.given = self.none = 0
+        self.covered = self.counted = self.none = 0
         self.wide = 0.0
 
-    def add(self, one: Measured, true: float) -> None:
-        if one.low is None or one.high is None:
-            self.none += one.value is not None
+    def add(self, measured: Measured, true: float) -> None:
+        if measured.low is None or measured.high is None:
+            self.none += measured.value is not None
             return
-        self.given += 1
-        self.held += one.low - 1e-9 <= true <= one.high + 1e-9
-        self.wide += one.high - one.low
+        self.counted += 1
+        self.covered += measured.low - 1e-9 <= true <= measured.high + 1e-9
+        self.wide += measured.high - measured.low
 
     def __str__(self) -> str:
-        if not self.given:
+        if not self.counted:
             return "none"
         few = f", none {self.none}" if self.none else ""
-        return f"{self.held / self.given:.3f}, {self.wide / self.given:.2f}{few}"
+        return f"{self.covered / self.counted:.3f}, {self.wide / self.counted:.2f}{few}"
 
 
 def judges(report: Report, repeats: int, task: str) -> None:
@@ -128,10 +128,10 @@ def judges(report: Report, repeats: int, task: str) -> None:
             tallies = {name: Tally() for name in names}
             for repeat in range(repeats):
                 data = joined(task, make(rng, n, judge, group), group)
-                found = measure_agreement(data, bootstrap=Bootstrap(DRAWS, repeat)).measures
+                figures = measure_agreement(data, bootstrap=Bootstrap(DRAWS, repeat)).measures
                 for name, tally in tallies.items():
-                    if name in found:
-                        tally.add(found[name], true[name])
+                    if name in figures:
+                        tally.add(figures[name], true[name])
             size = f"{n}" if group == 1 else f"{n} in groups of {group}"
             report.row(judge, size, *map(str, tallies.values()))
 

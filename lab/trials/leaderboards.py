@@ -1,11 +1,11 @@
-"""Do the intervals of `pnyx compare` hold? By simulation, with known truth.
+"""Do the intervals of `pnyx compare` contain the truth? A simulation.
 
     python lab/trials/leaderboards.py
-    ... --write docs/lab/leaderboards.md   # renews its section
+    ... --write docs/lab/leaderboards.md   # updates its section
 
-Taus: 15 systems whose quality in people's and the judge's eyes correlates, topics of varying
-difficulty, noise. The truth is the mean coefficient over many other samples of as many topics with
-the same systems. Leaderboards that people correct: corrections.py.
+There are 15 systems whose quality according to people and to the judge is correlated, topics of
+varying difficulty, and noise. The truth is the mean coefficient over many other samples with the
+same systems and number of topics. For leaderboards corrected by people's labels see corrections.py.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ def taus(report: Report) -> None:
     for size in (10, 25, 50):
         for noise in (0.5, 1.5):
             rng = np.random.default_rng(11)
-            held, wide = dict.fromkeys(SHOWN, 0), dict.fromkeys(SHOWN, 0.0)
+            covered, wide = dict.fromkeys(SHOWN, 0), dict.fromkeys(SHOWN, 0.0)
             for _ in range(REPEATS):
                 people = rng.normal(0, 0.5, SYSTEMS)
                 judge = 0.8 * people + rng.normal(0, 0.25, SYSTEMS)
                 sides = [topics(rng, side, OTHER + 1, size, noise) for side in (judge, people)]
                 truth = coefficients(*(side[1:].mean(axis=2) for side in sides), ones)
                 drawn = rng.multinomial(size, [1 / size] * size, size=DRAWS) / size
-                found = coefficients(*(drawn @ side[0].T for side in sides), ones)
+                drawn_values = coefficients(*(drawn @ side[0].T for side in sides), ones)
                 for name in SHOWN:
-                    own = coefficients(*(side[0].mean(axis=1)[None] for side in sides), ones)
-                    low, high, _ = interval_of(float(own[name][0]), found[name], size)
+                    values = coefficients(*(side[0].mean(axis=1)[None] for side in sides), ones)
+                    low, high, _ = interval_of(float(values[name][0]), drawn_values[name], size)
                     if low is not None and high is not None:
-                        held[name] += bool(low <= truth[name].mean() <= high)
+                        covered[name] += bool(low <= truth[name].mean() <= high)
                         wide[name] += high - low
-            cells = (f"{held[n] / REPEATS:.3f}, {wide[n] / REPEATS:.2f}" for n in SHOWN)
+            cells = (f"{covered[n] / REPEATS:.3f}, {wide[n] / REPEATS:.2f}" for n in SHOWN)
             report.row(str(size), f"{noise}", *cells)
 
 

@@ -1,11 +1,11 @@
-"""How far people agree with each other, and a language model with assessors, on published labels.
+"""Agreement among people, and of a language model with assessors, on published labels.
 
     PNYX_DATA=DATA python lab/trials/raters.py
-    ... --write docs/lab/trials.md   # renews its section
+    ... --write docs/lab/trials.md   # updates its section
 
-TREC RAG 2025: the official relevance grades (0 to 4) of pairs of topic and passage beside a
-language model's (umbrela). Dagstuhl-15512 ArgQuality: one value by experts for each argument and
-dimension beside the mean of novices' ratings, and the novices among themselves.
+TREC RAG 2025: the official relevance grades (0 to 4) of topics and passages, compared with those of
+a language model (umbrela). Dagstuhl-15512 ArgQuality: the experts' value for each argument and
+dimension, compared with the mean of the novices' ratings; and the agreement among novices.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHOWN = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "accuracy", "kappa"
 
 
 def qrels(path: Path, least: int | None) -> Iterator[dict[str, Any]]:
-    """Yield the labels of a qrels file: grades, or from `least` on yes."""
+    """Yield the labels of a qrels file: grades, or (with `least`) yes from that grade on."""
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         for line in stream:
             topic, _, document, grade = line.split()
@@ -56,7 +56,7 @@ def experts(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def novices(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the novices' ratings; "?" is none."""
+    """Yield the novices' ratings, without "?"."""
     with path.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             if row["rating"] in ("1", "2", "3") and row["dimension"] in DIMENSIONS.values():
@@ -69,9 +69,9 @@ def novices(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def cell(row: Mapping[str, Any]) -> str:
-    found = figure(row)
-    bounds = "" if found.low is None else f" [{number(found.low)}, {number(found.high)}]"
-    return f"{number(found.value)}{bounds}"
+    measured = figure(row)
+    bounds = "" if measured.low is None else f" [{number(measured.low)}, {number(measured.high)}]"
+    return f"{number(measured.value)}{bounds}"
 
 
 def main() -> None:
@@ -82,14 +82,14 @@ def main() -> None:
     report.head("assessors and a language model", *SHOWN, "pairs, topics")
     for name, least in (("grades 0 to 4", None), ("relevant from 2", 2)):
         files = [folder / "qrels.rag25.test.txt.gz", folder / "qrels.rag25.test-umbrela2.txt.gz"]
-        found = measure_raters(None, [list(qrels(path, least)) for path in files])
-        (row,) = (one.row() for one in found.compared)
+        agreement = measure_raters(None, [list(qrels(path, least)) for path in files])
+        (row,) = (table.row() for table in agreement.compared)
         items = row["per_dimension"][""]["accuracy"]["scored"]
-        report.row(name, *(cell(row["mean"][m]) for m in SHOWN), f"{items:,}, {found.clusters}")
+        report.row(name, *(cell(row["mean"][m]) for m in SHOWN), f"{items:,}, {agreement.clusters}")
     folder = data / "dagstuhl"
     people = [list(experts(folder / "dg_scores_4dims.csv")),
               list(novices(folder / "novice_annotations_long.csv"))]  # fmt: skip
-    for row in (one.row() for one in measure_raters(None, people).compared):
+    for row in (table.row() for table in measure_raters(None, people).compared):
         who = "novices" if row["kind"] == "raters" else "novices' mean and experts"
         report.head(f"{who}, {row['raters']} raters", *SHOWN, "arguments")
         for name, measures in row["per_dimension"].items():

@@ -1,11 +1,11 @@
-"""Do corrected rates hold? Judges and labels by simulation, with known truth.
+"""Do the intervals of corrected rates contain the truth? A simulation of judges and labels.
 
     python lab/trials/rates.py [--repeats 2000]
-    ... --write docs/lab/corrected-rates.md   # renews its section
+    ... --write docs/lab/corrected-rates.md   # updates its section
 
-People say yes to a share of the items, and a judge is right on so many of the yes and of the no. Of
-1000 items people label some: at random, whole groups, or as many yes as no. The judges here are not
-those by which the intervals were chosen (seeds and rates differ).
+People say yes to a share of the items, and the judge has a given sensitivity and specificity.
+People label some of 1000 items: at random, whole groups, or equal numbers of yes and no. The judges
+differ from those with which the intervals were chosen (other seeds and rates).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ SHOWN = ("people", "rogan_gladen", "prediction_powered")
 class World:
     """Share of people's yes, and the judge's sensitivity and specificity.
 
-    `alike` is the standard deviation, in log-odds, of what items of a group share, of people's yes
-    and of the judge's errors.
+    `alike` is the standard deviation, in log-odds, of the part that items of a group share in
+    people's labels and in the judge's errors.
     """
 
     yes: float
@@ -66,19 +66,19 @@ def log_odds(share: float) -> float:
 
 
 def draw(rng: np.random.Generator, world: World, items: int) -> tuple[Floats, Floats]:
-    """Return what people and the judge say of items, the groups one after another."""
+    """Return the answers of people and of the judge to items, which are ordered by group."""
     alike = [world.alike * np.repeat(rng.standard_normal(items // GROUP), GROUP) for _ in range(2)]
 
-    def said(share: float | Floats, by: Floats) -> Floats:
+    def answers_of(share: float | Floats, by: Floats) -> Floats:
         return rng.random(items) < 1 / (1 + np.exp(-(share + by)))
 
-    people = said(log_odds(world.yes), alike[0])
+    people = answers_of(log_odds(world.yes), alike[0])
     says = np.where(people, log_odds(world.sensitivity), -log_odds(world.specificity))
-    return people, said(says, alike[1])
+    return people, answers_of(says, alike[1])
 
 
 def labelled(rng: np.random.Generator, people: Floats, how: str, n: int) -> Floats:
-    """Return whether an item is labelled."""
+    """Return which items are labelled."""
     if how == "groups":
         groups = rng.permutation(len(people) // GROUP)[: n // GROUP]
         return np.isin(np.arange(len(people)) // GROUP, groups)
@@ -90,7 +90,7 @@ def labelled(rng: np.random.Generator, people: Floats, how: str, n: int) -> Floa
 
 
 def join(people: Floats, judge: Floats, has: Floats, *, grouped: bool) -> LabelledVerdicts:
-    """Return them as `pnyx measure` reads them."""
+    """Return labels and answers in the form that `pnyx measure` uses."""
     groups = [f"g{n // GROUP}" if grouped else "" for n in range(len(people))]
     pairs = tuple(
         Pair(
@@ -118,9 +118,9 @@ def table(
                 joined = join(people, judge, labelled(rng, people, how, n), grouped=world.alike > 0)
                 rate = corrected_rate(joined, bootstrap=Bootstrap(200, seed))
                 for key in SHOWN:
-                    one = getattr(rate, key)
-                    tallies[key].add(one, true)
-                    off[key] += [] if one.value is None else [one.value - true]
+                    measured = getattr(rate, key)
+                    tallies[key].add(measured, true)
+                    off[key] += [] if measured.value is None else [measured.value - true]
             cells = (
                 f"{tallies[key]}, {np.mean(off[key]):+.3f}, undefined {repeats - len(off[key])}"
                 for key in SHOWN

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from corpus import arguments
+from idebate_corpus import arguments
 
 from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.embedder import embedder_from

@@ -1,14 +1,14 @@
-"""Load test of `pnyx serve`: concurrent users, each with questions of their own, all kinds mixed.
+"""Load test of `pnyx serve` with concurrent users, different questions and mixed requests.
 
     PNYX_DATA=DATA python lab/web/build.py web.index     # once
     pip install bm25s                                           # the peer
     PNYX_DATA=DATA python lab/web/load.py web.index --users 50 --seconds 45
-    ... --write docs/lab/web.md   # renews its section
+    ... --write docs/lab/web.md   # updates its section
 
-Users ask in a closed loop: the next question follows at once when an answer is there, so latency
-is that of a server that is never idle. Questions are titles of debates and conclusions of arguments
-that are not in the index; no two requests of a run ask the same. The users run on the same machine
-as the server and take their share of it. Ends with status 1 where an answer is no 200.
+Each user sends the next question as soon as an answer arrives, so latency is that of a server that
+is never idle. Questions are titles of debates and conclusions of arguments that are not in the
+index; all requests of a run are different. The users run on the same machine as the server, and use
+a part of its CPU time. The exit status is 1 if an answer is not 200.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 
 import httpx2
 import numpy as np
-from corpus import SIZE, arguments, topics
+from idebate_corpus import SIZE, arguments, topics
 
 sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
@@ -44,7 +44,7 @@ Ask = Callable[[httpx2.AsyncClient, str], Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of request: its share of all, and how it is made."""
+    """A kind of request: its share of all requests, and the function that sends it."""
 
     name: str
     share: float
@@ -68,23 +68,23 @@ MIXED = (
 
 
 def questions(data: Path, seed: int, *, joined: bool = False) -> Iterator[str]:
-    """Yield questions that the index does not hold, no two alike: each, then two in one.
+    """Yield different questions that are not in the index: single ones, then pairs joined.
 
-    `joined`: only the latter.
+    With `joined`, yield only the pairs.
     """
-    held = {one.id for one in arguments(data)}
+    indexed = {argument.id for argument in arguments(data)}
     others = [
-        one.conclusion
-        for one in arguments(data, sys.maxsize)
-        if one.id not in held and len(one.conclusion.split()) >= 4
+        argument.conclusion
+        for argument in arguments(data, sys.maxsize)
+        if argument.id not in indexed and len(argument.conclusion.split()) >= 4
     ]
-    found = list(dict.fromkeys([*topics(data).values(), *others]))
-    random.Random(seed).shuffle(found)
+    sentences = list(dict.fromkeys([*topics(data).values(), *others]))
+    random.Random(seed).shuffle(sentences)
     if not joined:
-        yield from found
-    for apart in range(1, len(found)):
-        for place, one in enumerate(found):
-            yield f"{one} {found[(place + apart) % len(found)]}"
+        yield from sentences
+    for offset in range(1, len(sentences)):
+        for position, sentence in enumerate(sentences):
+            yield f"{sentence} {sentences[(position + offset) % len(sentences)]}"
 
 
 @contextlib.contextmanager
@@ -95,9 +95,9 @@ def started(command: list[str], stream: str) -> Iterator[str]:
         try:
             output = getattr(process, stream)
             for line in output:
-                if found := re.search(r"http://\S+?:\d+", line):
+                if match := re.search(r"http://\S+?:\d+", line):
                     threading.Thread(target=output.read, daemon=True).start()
-                    yield found[0]
+                    yield match[0]
                     return
             raise SystemExit(f"{command}: it never said its address")
         finally:
@@ -110,9 +110,13 @@ def wait_ready(address: str) -> None:
 
 
 async def load(
-    address: str, kinds: tuple[Kind, ...], asked: Iterator[str], users: int, seconds: float
+    address: str,
+    kinds: tuple[Kind, ...],
+    question_stream: Iterator[str],
+    users: int,
+    seconds: float,
 ) -> dict[str, Any]:
-    """Let users ask for so long; return times by kind, and what went wrong."""
+    """Let users ask for `seconds`; return times by kind, and errors."""
     times: dict[str, list[float]] = {kind.name: [] for kind in kinds}
     errors: list[str] = []
     started_at = time.monotonic()
@@ -122,10 +126,10 @@ async def load(
     async def user(number: int, client: httpx2.AsyncClient) -> None:
         draw = random.Random(number)
         while time.monotonic() < until:
-            (kind,) = draw.choices(kinds, [one.share for one in kinds])
+            (kind,) = draw.choices(kinds, [candidate.share for candidate in kinds])
             begun = time.perf_counter()
             try:
-                answer = await kind.ask(client, next(asked))
+                answer = await kind.ask(client, next(question_stream))
                 if answer.status_code != 200:
                     errors.append(f"{kind.name}: {answer.status_code} {answer.text[:200]}")
             except httpx2.HTTPError as error:
@@ -137,15 +141,15 @@ async def load(
     return {"times": times, "errors": errors, "seconds": time.monotonic() - started_at}
 
 
-def add_rows(report: Report, found: dict[str, Any]) -> None:
-    """Add a row for each kind of request, and one for all where there are several."""
-    every = [one for times in found["times"].values() for one in times]
-    kinds = {name: times for name, times in found["times"].items() if times}
+def add_rows(report: Report, result: dict[str, Any]) -> None:
+    """Add a row for each kind of request, and one for all if there are several."""
+    every = [duration for times in result["times"].values() for duration in times]
+    kinds = {name: times for name, times in result["times"].items() if times}
     for name, times in {**kinds, **({"all": every} if len(kinds) > 1 else {})}.items():
         p50, p95, p99 = np.percentile(np.array(times) * 1000, [50, 95, 99])
-        wrong = [line for line in found["errors"] if name == "all" or line.startswith(name)]
-        pace = f"{len(times) / found['seconds']:.1f}"
-        figures = (f"{one:,.0f}" for one in (p50, p95, p99))
+        wrong = [line for line in result["errors"] if name == "all" or line.startswith(name)]
+        pace = f"{len(times) / result['seconds']:.1f}"
+        figures = (f"{value:,.0f}" for value in (p50, p95, p99))
         report.row(name, f"{len(times):,}", pace, *figures, len(wrong))
 
 
@@ -167,7 +171,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     every = questions(Path(os.environ["PNYX_DATA"]), options.seed)
-    asked = itertools.chain([next(every)], every)  # read now, not while users wait
+    question_stream = itertools.chain([next(every)], every)  # read now, not while users wait
     errors: list[str] = []
     report = Report("web load")
     report.line(", ".join(f"{name} {_version(name)}" for name in NAMES) + ".")
@@ -176,16 +180,16 @@ def main() -> int:
     def run(
         address: str, kinds: tuple[Kind, ...], seconds: float, alone: bool = False
     ) -> dict[str, Any]:
-        # What is compared is asked the same, in the same order: two questions in one.
-        own = asked
+        # Compared servers get the same questions in the same order: joined pairs.
+        stream = question_stream
         if alone:
-            own = questions(Path(os.environ["PNYX_DATA"]), options.seed, joined=True)
-            own = itertools.chain([next(own)], own)
-        found = asyncio.run(load(address, kinds, own, options.users, seconds))
-        errors.extend(found["errors"])
-        for name, times in found["times"].items():
+            stream = questions(Path(os.environ["PNYX_DATA"]), options.seed, joined=True)
+            stream = itertools.chain([next(stream)], stream)
+        result = asyncio.run(load(address, kinds, stream, options.users, seconds))
+        errors.extend(result["errors"])
+        for name, times in result["times"].items():
             print(f"{len(times):,} of {name}", file=sys.stderr)
-        return found
+        return result
 
     half = options.seconds / 2
     command = [sys.executable, "-m", "pnyx", "serve", options.index, "--port", "0"]
@@ -208,8 +212,8 @@ def main() -> int:
     report.line()
     report.line(f"Searches alone, {half:g} s each:")
     report.head(*COLUMNS)
-    for found in (hybrid, words, bare):
-        add_rows(report, found)
+    for result in (hybrid, words, bare):
+        add_rows(report, result)
     report.write(options.write)
     print("\n".join(errors[:5]), file=sys.stderr)
     return 1 if errors else 0

@@ -1,4 +1,4 @@
-"""A peer for the load test: the least search server there is, BM25 by bm25s behind Starlette.
+"""A minimal search server for comparison in the load test: bm25s behind Starlette.
 
     PNYX_DATA=DATA python lab/web/peer.py
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import bm25s
 import Stemmer
 import uvicorn
-from corpus import arguments
+from idebate_corpus import arguments
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -25,17 +25,17 @@ from starlette.routing import Route
 def build() -> Starlette:
     stemmer = Stemmer.Stemmer("english")
     documents = list(arguments(Path(os.environ["PNYX_DATA"])))
-    texts = [f"{one.title} {one.text}" for one in documents]
+    texts = [f"{argument.title} {argument.text}" for argument in documents]
     ranker = bm25s.BM25()
     tokens = bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
     ranker.index(tokens, show_progress=False)
 
     def search(request: Request) -> JSONResponse:
-        asked = bm25s.tokenize(
+        query = bm25s.tokenize(
             request.query_params["q"], stopwords="en", stemmer=stemmer, show_progress=False
         )
         k = int(request.query_params.get("k", 10))
-        numbers, scores = ranker.retrieve(asked, k=k, show_progress=False)
+        numbers, scores = ranker.retrieve(query, k=k, show_progress=False)
         hits = [
             {
                 "id": documents[number].id,

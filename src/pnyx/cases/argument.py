@@ -102,7 +102,10 @@ def argue(
     retrieved = retrieve(searcher, question, plan)
     reading = None
     if model is not None:
-        reading = _read(model, question, retrieved)
+        from pnyx.cases.question_claims import read_question
+
+        texts = [document.text for document in retrieved.documents]
+        reading = run_blocking(lambda: read_question(model, question, texts))
         retrieved = retrieve(searcher, question, plan, reading.searches, retrieved)
     posed = question if reading is None else reading.posed(question)
     tell("found", {"documents": len(retrieved.documents)})
@@ -165,10 +168,13 @@ class _Inquiry:
             draft = await _argue_side(
                 question, side, mine, self.citing, self.writer, self.plan, self.tell
             )
+            leaning = sorted((p for p in placed if p.leans == side), key=lambda p: -p.worth(side))
+            cited = {c.doc_id for sentence in draft.response.sentences for c in sentence.citations}
+            on_side = [p for p in placed if side in p.sided.sides and p.document.id not in cited]
             sides[side] = replace(
                 draft,
-                less_sure=_less_sure(placed, side),
-                uncited=_uncited(placed, side, draft.response),
+                less_sure=tuple(map(_open, leaning)),
+                uncited=tuple(map(_open, sorted(on_side, key=lambda p: -p.worth(side)))),
                 likely=_likely(placed, side),
             )
 
@@ -204,13 +210,6 @@ class _Inquiry:
         }
 
 
-def _read(model: StoredModel, question: Question, retrieved: RetrievedDocuments) -> QuestionReading:
-    from pnyx.cases.question_claims import read_question
-
-    texts = [document.text for document in retrieved.documents]
-    return run_blocking(lambda: read_question(model, question, texts))
-
-
 def _untold(step: str, values: Mapping[str, Any]) -> None:
     """Ignore the step."""
 
@@ -231,6 +230,7 @@ def _case(
     judges = {}
     if any(p.sided.labelled for p in placed):
         judges[CORPUS_LABEL] = "the side stated by the corpus itself for the passage"
+    reasons = Counter(reason for p in placed for reason in p.reasons)
     return Case(
         question=question,
         sides=sides,
@@ -246,22 +246,9 @@ def _case(
         certainty=plan.certainty,
         passed_over=sum(p.passed_over for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
-        unscored_reason=_usual_reason(placed),
+        unscored_reason=max(reasons, key=reasons.__getitem__, default=""),
         topics=labelled_topics(p.sided.match for p in placed),
     )
-
-
-def _less_sure(placed: Sequence[PlacedPassage], side: Side) -> tuple[Undecided, ...]:
-    leaning = sorted((p for p in placed if p.leans == side), key=lambda p: -p.worth(side))
-    return tuple(map(_open, leaning))
-
-
-def _uncited(
-    placed: Sequence[PlacedPassage], side: Side, response: Response
-) -> tuple[Undecided, ...]:
-    cited = {c.doc_id for sentence in response.sentences for c in sentence.citations}
-    on_side = [p for p in placed if side in p.sided.sides and p.document.id not in cited]
-    return tuple(map(_open, sorted(on_side, key=lambda p: -p.worth(side))))
 
 
 def _likely(placed: Sequence[PlacedPassage], side: Side) -> float | None:
@@ -278,12 +265,6 @@ def _likely(placed: Sequence[PlacedPassage], side: Side) -> float | None:
 
 def _open(placed: PlacedPassage) -> Undecided:
     return Undecided(placed.document.id, placed.relevance, placed.sided.verdicts)
-
-
-def _usual_reason(placed: Sequence[PlacedPassage]) -> str:
-    """Return the most frequent reason for missing verdicts."""
-    reasons = Counter(reason for p in placed for reason in p.reasons)
-    return max(reasons, key=reasons.__getitem__, default="")
 
 
 def _best(

@@ -134,7 +134,8 @@ def command(
 def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
     writer = open_writer(spec, llm)
     if not plan:
-        return _told(writer)
+        quick = type(writer).__name__ == "ExtractiveWriter"
+        return writer if quick or sys.stderr.isatty() else _Told(writer)
     from pnyx.cases.stand_ins import StandInWriter
 
     return StandInWriter(writer, spec.points, spec.words)
@@ -227,9 +228,3 @@ class _Told:
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         click.echo(f"pnyx: writing {side} from {len(documents)} passages: {self.name}", err=True)
         return await self._writer.write(question, side, documents)
-
-
-def _told(writer: Writer) -> Writer:
-    """Return a writer that logs when it starts, if a language model writes."""
-    quick = type(writer).__name__ == "ExtractiveWriter"
-    return writer if quick or sys.stderr.isatty() else _Told(writer)

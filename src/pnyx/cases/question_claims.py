@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -100,10 +100,12 @@ async def read_question(
         missing = problems[-1].startswith("not_in_store")
         return QuestionReading(model.name, problem=problems[-1], missing=missing)
     claims = _claims(reply.yes, reply.no)
+    lines = dict.fromkeys(filter(_usable, map(_line, reply.searches)))
+    lines.pop(_line(question.text), None)
     return QuestionReading(
         model.name,
         claims,
-        _searches(question, reply.searches),
+        tuple(lines)[:SEARCHES],
         reply.yes_or_no,
         _line(reply.language),
         problem="" if claims else "claims: expected two different claims",
@@ -115,12 +117,6 @@ def _claims(yes: str, no: str) -> tuple[str, str] | None:
     if pair[0].casefold() == pair[1].casefold() or not all(map(_usable, pair)):
         return None
     return pair
-
-
-def _searches(question: Question, searches: Sequence[str]) -> tuple[str, ...]:
-    lines = dict.fromkeys(filter(_usable, map(_line, searches)))
-    lines.pop(_line(question.text), None)
-    return tuple(lines)[:SEARCHES]
 
 
 def _line(text: str) -> str:

@@ -24,14 +24,10 @@ class StandInJudge:
         """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
 
         def put(position: int, answer: Answer) -> None:
-            emit(position, _stand_in(questions[position], answer))
+            missing = isinstance(questions[position], Support) and not isinstance(answer, Judged)
+            emit(position, Judged(True, _BY) if missing else answer)
 
         await self._judge.answer(questions, put)
-
-
-def _stand_in(question: JudgeQuestion, answer: Answer) -> Answer:
-    missing = isinstance(question, Support) and not isinstance(answer, Judged)
-    return Judged(True, _BY) if missing else answer
 
 
 class StandInWriter:

@@ -34,7 +34,9 @@ many documents: 0.7 ms in numpy, 0.2 ms compiled; over 400,000 documents: 17.5 m
 def load_usearch() -> Any:
     """Return the module `usearch.index`, or raise MissingExtra."""
     if "usearch" not in sys.modules:
-        _start_locales()
+        library = _libstdcxx()
+        if library is not None:
+            library._ZNSt6locale7classicEv()  # std::locale::classic(), which takes no argument
     try:
         import usearch.index
     except ImportError as error:
@@ -104,13 +106,6 @@ def free_memory() -> None:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:  # missing in musl
             trim(0)
-
-
-def _start_locales() -> None:
-    """Initialise the locales of the system's libstdc++, unless this process has done so."""
-    library = _libstdcxx()
-    if library is not None:
-        library._ZNSt6locale7classicEv()  # std::locale::classic(), which takes no argument
 
 
 def _locales_are_mixed() -> bool:

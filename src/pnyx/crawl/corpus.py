@@ -194,7 +194,11 @@ def build_web_corpus(
         PnyxError: the search API stops answering, or the folder cannot be written; earlier searches
             and fetches are kept.
     """
-    settings = _settings(plan)
+    settings = {
+        **fetch_settings(plan),
+        "words": plan.words,
+        "sentences": plan.sentences,
+    }
     distinct = _distinct(questions)
     folder = own_folder(out, {ARCHIVE}, "a corpus of pnyx files web")
     started = now()
@@ -262,15 +266,6 @@ def fetch_settings(plan: WebPlan) -> dict[str, Any]:
         "redirects": plan.limits.redirects,
         "delay": plan.limits.delay,
         "private": [str(network) for network in plan.private],
-    }
-
-
-def _settings(plan: WebPlan) -> dict[str, Any]:
-    """Return the manifest's entries on the plan, after checking that what it needs is installed."""
-    return {
-        **fetch_settings(plan),
-        "words": plan.words,
-        "sentences": plan.sentences,
     }
 
 

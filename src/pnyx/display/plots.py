@@ -171,9 +171,7 @@ def _curves(
 # Amounts of relevant information -----------------------------------------------------------------
 
 
-def amount_plot(
-    amounts: Mapping[str, Amount], names: Mapping[str, str], notes: Sequence[str] = ()
-) -> str:
+def amount_plot(amounts: Mapping[str, Amount], names: Mapping[str, str]) -> str:
     """Return an SVG document: a bar for each question, as long as its mean probability."""
     labels = [shorten(names.get(q) or q or "all pairs", 48) for q in amounts]
     left = MARGIN + math.ceil(max(map(len, labels)) * 7.0) + 10
@@ -192,7 +190,7 @@ def amount_plot(
             note = f"none of {amount.unscored} scored"
         parts.append(drawn_text(note, axes.x(1) + 12, y + 15, "note"))
     wide, high = int(axes.x(1) + 200), int(axes.y(0) + 28)
-    return document("amount of relevant information", wide, high, parts, notes)
+    return document("amount of relevant information", wide, high, parts, ())
 
 
 # A measure over the values of each parameter that was tuned --------------------------------------
@@ -236,7 +234,7 @@ def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence
 _POINTS = 201
 
 
-def recalibration_plot(curve: Recalibration, threshold: float, notes: Sequence[str] = ()) -> str:
+def recalibration_plot(curve: Recalibration, threshold: float) -> str:
     """Return the curve as an SVG document; dashed: no change, and the threshold for yes."""
     axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
     at = [n / (_POINTS - 1) for n in range(_POINTS)]
@@ -251,4 +249,4 @@ def recalibration_plot(curve: Recalibration, threshold: float, notes: Sequence[s
         drawn_text("stated probability of yes", axes.x(0.5), axes.y(0) + 34, "tick"),
     ]
     wide, high = int(axes.x(1) + MARGIN), int(axes.y(0) + 44)
-    return document("Recalibrated probabilities", wide, high, parts, notes)
+    return document("Recalibrated probabilities", wide, high, parts, ())

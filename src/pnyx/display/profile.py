@@ -16,11 +16,11 @@ _MOST: Final = 2
 """Most groups in one picture: more would hide each other."""
 
 
-def profile_order(names: Sequence[str], task: str = "quality") -> list[tuple[str, list[str]]]:
+def profile_order(names: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Return dimensions by branch of the taxonomy, each branch's root first, unknown ones last."""
-    dimensions = dimensions_of(task)
+    dimensions = dimensions_of("quality")
     groups = [("", [name for name in dimensions if name in names and not dimensions[name].aspect])]
-    for aspect, members in aspects_of(task).items():
+    for aspect, members in aspects_of("quality").items():
         roots = [member for member in members if dimensions[member].under not in members]
         groups.append((aspect, [n for n in (*roots, *members) if n in names]))
     groups.append(("other", [name for name in names if name not in dimensions]))
@@ -30,15 +30,11 @@ def profile_order(names: Sequence[str], task: str = "quality") -> list[tuple[str
 def profile_plot(
     groups: Mapping[str, Mapping[str, Measured]],
     bounds: tuple[float, float],
-    notes: Sequence[str] = (),
-    task: str = "quality",
 ) -> str:
     """Return an SVG document: a row per dimension, with marks and intervals of 1 or 2 groups."""
     if not 1 <= len(groups) <= _MOST:
         raise ValueError(f"found {len(groups)} groups, expected 1 or 2")
-    ordered = profile_order(
-        list(dict.fromkeys(n for group in groups.values() for n in group)), task
-    )
+    ordered = profile_order(list(dict.fromkeys(n for group in groups.values() for n in group)))
     top = MARGIN + 30 + 20 * (len(groups) > 1)
     high = sum(_ROW * len(members) + (_HEADING if aspect else 0) + _GAP
                for aspect, members in ordered)  # fmt: skip
@@ -53,13 +49,11 @@ def profile_plot(
             parts.append(drawn_text(aspect, MARGIN, y - 8, "note"))
             parts.append(drawn_line(MARGIN, y - 2, axes.x(1), y - 2, "rule"))
         for name in members:
-            parts += _row(
-                name, [group.get(name) for group in groups.values()], axes, y, bounds, task
-            )
+            parts += _row(name, [group.get(name) for group in groups.values()], axes, y, bounds)
             y += _ROW
         y += _GAP
     wide = int(axes.x(1) + 12 + _NUMBERS * len(groups) + MARGIN)
-    return document("Quality profile", wide, int(top + high + 26), parts, notes)
+    return document("Quality profile", wide, int(top + high + 26), parts, ())
 
 
 def _marks(bounds: tuple[float, float]) -> Iterator[tuple[float, str]]:
@@ -84,9 +78,8 @@ def _row(
     axes: Axes,
     y: float,
     bounds: tuple[float, float],
-    task: str,
 ) -> list[str]:
-    dimensions = dimensions_of(task)
+    dimensions = dimensions_of("quality")
     label = dimensions[name].label if name in dimensions else name
     root = name in dimensions and dimensions[name].under in ("", "overall")
     parts = [drawn_text(escaped(label, 24), axes.left - 12, y + 16, "end head" if root else "end")]

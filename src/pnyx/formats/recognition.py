@@ -175,12 +175,7 @@ def _of_markup(head: bytes) -> str | None:
     return "touche-topics" if b"<topic" in head else None
 
 
-def _format_of_file(path: str) -> Format | None:
-    """Return a format of this table by a file's first bytes; InputError if none fits."""
-    return FORMATS.get(sniff(path))
-
-
-folder.recognise_by(_format_of_file)
+folder.recognise_by(lambda path: FORMATS.get(sniff(path)))
 
 
 def _folder(source: str, kind: Kind | None) -> str:

@@ -39,7 +39,7 @@ from .students.lora_trainer import LoraTrainer
 from .students.student import Student, StudentJudge, open_student, read_student
 from .tasks import read_items
 from .verdicts import Verdict, read_annotations
-from .votes import combine, self_agreement
+from .votes import combine
 
 __all__ = [
     "Agreement",
@@ -110,7 +110,6 @@ __all__ = [
     "read_items",
     "read_student",
     "reliability",
-    "self_agreement",
     "sentence_precision",
     "summarise_answers",
     "truth_of_labels",

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from pnyx.core.errors import shorten
 from pnyx.judging.answers import (
@@ -271,27 +271,3 @@ def _gap(row: Sequence[float | Missing], cells: Sequence[float | Missing]) -> fl
         if not isinstance(vote, Missing) and not isinstance(cell, Missing)
     ]
     return _mean(gaps) if gaps else None
-
-
-class SelfAgreement(NamedTuple):
-    """How far repeats or judges agree with each other."""
-
-    value: float | None
-    scored: int
-    total: int
-
-
-def self_agreement(answers: Sequence[Answer]) -> SelfAgreement:
-    """Return the mean agreement of the answers of `combine`, `Panel` or `Repeats`.
-
-    A split vote is disagreement, so ties count although they are unscored; the dimensions of a
-    rating are averaged first. Not corrected for chance.
-    """
-    shares = []
-    for answer in answers:
-        agreement = answer.notes.get("agreement")
-        if isinstance(agreement, Mapping):
-            agreement = _mean(list(agreement.values()))
-        if agreement is not None:
-            shares.append(agreement)
-    return SelfAgreement(_mean(shares) if shares else None, len(shares), len(answers))

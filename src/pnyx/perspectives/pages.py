@@ -317,6 +317,9 @@ def _show_matrix(catalogue: Catalogue, source: SourceRow, topic: str, run: str) 
         sides.setdefault(row.perspective.stance or "", []).append(row)
     perspectives = {} if hides_text() else catalogue.perspectives
     order = f"as {run} ranks them" if run else "in the order in which they were judged"
+    chosen = catalogue.every(JUDGEMENTS, source=source.name, topic=topic)
+    # Of several passages, the most probable one decides.
+    ordered = sorted(chosen, key=lambda judgement: judgement.probability or 0.0)
     content = figure_page(
         catalogue.topic(topic).shown,
         (*root, *([run] if run else [])),
@@ -328,19 +331,11 @@ def _show_matrix(catalogue: Catalogue, source: SourceRow, topic: str, run: str) 
         texts={p: perspectives[topic, p].text for t, p in perspectives if t == topic},
         order=f"{len(matrix.documents)}, {order}",
         orders=[("as judged", root, not run), *((r, (*root, r), r == run) for r in runs)],
-        judgements=_addresses_of(catalogue, source, topic),
+        judgements={(j.doc, j.perspective): ("judgement", source.name, str(j.n)) for j in ordered},
         states=_STATES,
     )
     files = {"matrix.csv": PageFile("text/csv", lambda: [matrix.table().csv()])}
     return Content(content.template, content.values, files)
-
-
-def _addresses_of(catalogue: Catalogue, source: SourceRow, topic: str) -> dict[Any, Parts]:
-    """Return (document, perspective) -> the address parts of its judgement."""
-    chosen = catalogue.every(JUDGEMENTS, source=source.name, topic=topic)
-    # Of several passages, the most probable one decides.
-    ordered = sorted(chosen, key=lambda judgement: judgement.probability or 0.0)
-    return {(j.doc, j.perspective): ("judgement", source.name, str(j.n)) for j in ordered}
 
 
 def _addresses(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:

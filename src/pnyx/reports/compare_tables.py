@@ -108,16 +108,12 @@ def _left_out(comparison: LeaderboardAgreement) -> Iterator[str]:
         yield "a side has only values over all topics, so these are compared"
     if comparison.conclusions.why:
         yield f"no accuracy: {comparison.conclusions.why}"
-    for why, names in _undefined(comparison).items():
-        yield f"no {', '.join(names)}: {why}"
-
-
-def _undefined(comparison: LeaderboardAgreement) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
     for name, coefficient in comparison.coefficients.items():
         if coefficient.value is None:
             reasons.setdefault(coefficient.why, []).append(_NAMES[name])
-    return reasons
+    for why, names in reasons.items():
+        yield f"no {', '.join(names)}: {why}"
 
 
 # Tables ------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from .quality_models import read_quality_model
 from .ranking.dense import build_ann, dense_rank
 from .ranking.diversify import mmr, round_robin
 from .ranking.fusion import fuse_rrf, fuse_weighted
-from .ranking.rerank import rerank, rerank_many, rerank_pointwise
+from .ranking.rerank import rerank_many, rerank_pointwise
 from .ranking.scores import rank_documents, touche_rank, touche_scores
 
 __all__ = [
@@ -68,7 +68,6 @@ __all__ = [
     "perspectives_of",
     "rank_documents",
     "read_quality_model",
-    "rerank",
     "rerank_many",
     "rerank_pointwise",
     "round_robin",

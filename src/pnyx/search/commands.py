@@ -121,7 +121,11 @@ def command(
         searcher = open_searcher(opened, search, llm, judge, say, unit)
         questions = _questions(question, run)
         if model.plan:
-            return _print_plan(searcher, questions, llm, model, run.k, as_json=as_json)
+            for _ in searcher.search(questions, run.k):
+                pass
+            count = "1 question" if len(questions) == 1 else f"{len(questions):,} questions"
+            plan_asked(llm, model, count, {"questions": len(questions)}, as_json=as_json)
+            return 0
         if run.topics is not None:
             return _write_run(searcher, questions, run, search)
         return _show(searcher, questions[0], run.k, as_json)
@@ -149,23 +153,6 @@ def _questions(text: str | None, run: RunSpec) -> list[Question]:
     if not questions:
         raise InputError("found no topics, expected at least one", path=run.topics)
     return questions
-
-
-def _print_plan(
-    searcher: Searcher,
-    questions: Sequence[Question],
-    llm: StoredModel | None,
-    model: PaidModelSpec,
-    k: int | None,
-    *,
-    as_json: bool,
-) -> int:
-    """Print what the searches would ask, for windows of the rankings before reranking."""
-    for _ in searcher.search(questions, k):
-        pass
-    count = "1 question" if len(questions) == 1 else f"{len(questions):,} questions"
-    plan_asked(llm, model, count, {"questions": len(questions)}, as_json=as_json)
-    return 0
 
 
 # One question ------------------------------------------------------------------------------------
@@ -269,7 +256,7 @@ def _write_run(
     empty: list[str] = []
     below: list[str] = []
     unscored = written = 0
-    ids = SafeIds(lambda name: _has_id(searcher.engine, name))
+    ids = SafeIds(lambda name: isinstance(searcher.engine, Container) and name in searcher.engine)
     with atomic_text(str(run.out)) as stream:
         limit = _RUN if search.threshold is None else None
         for result in searcher.search(questions, run.k or limit):
@@ -301,11 +288,6 @@ def _write_run(
         )
     say(f"{escaped(str(run.out))}: {written:,} documents for {len(questions):,} topics, tag {tag}")
     return EXIT_UNSCORED if unscored else 0
-
-
-def _has_id(engine: Engine, doc_id: str) -> bool:
-    """Whether an index has a document with this id; False for an engine that cannot look up ids."""
-    return isinstance(engine, Container) and doc_id in engine
 
 
 def _tag(searcher: Searcher, search: SearchSpec) -> str:

@@ -115,14 +115,10 @@ def refresh_index(
         account.files += map(outcome_of, changes.unchanged)
         if not changes.refreshed:
             Options(on_warning=on_warning, on_account=on_account).report(account)
-            return replace(changes.refreshed, documents=_documents(folder))
+            documents: int = read_manifest(folder)["statistics"]["documents"]
+            return replace(changes.refreshed, documents=documents)
         options = Options({}, on_warning, on_account, strict_files)
         return _rebuilt(folder, sources, changes, options, on_progress)
-
-
-def _documents(folder: Path) -> int:
-    documents: int = read_manifest(folder)["statistics"]["documents"]
-    return documents
 
 
 def _changes(sources: IndexSources, number: int, path: str) -> _Changes:

@@ -23,7 +23,6 @@ from pnyx.search.plan import FEATURES
 if TYPE_CHECKING:
     from pnyx.formats.base import Format
     from pnyx.formats.file_account import FileAccount
-    from pnyx.search.refresh import Refreshed
 
 Progress: TypeAlias = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]]]
 
@@ -46,18 +45,6 @@ class IndexReporting:
     progress: Progress = field(default=partial(counting, None))
 
 
-def index_path(source: str) -> str:
-    """Return the folder next to a file or folder of documents in which its index is kept.
-
-    It is absolute if `source` is. InputError: the root folder has no place next to it.
-    """
-    real = Path(os.path.realpath(source))
-    if not real.name:
-        raise _elsewhere(source, "its index cannot be kept next to it")
-    path = real.with_name(plain_name(real.name) + ENDING)
-    return str(path) if Path(source).is_absolute() else os.path.relpath(path)
-
-
 def keep_index(
     source: str, *, features: tuple[str, ...] = FEATURES, reporting: IndexReporting | None = None
 ) -> str:
@@ -75,7 +62,11 @@ def keep_index(
 
     reporting = reporting or IndexReporting()
     _check_documents(source)
-    folder = index_path(source)
+    real = Path(os.path.realpath(source))
+    if not real.name:
+        raise _elsewhere(source, "its index cannot be kept next to it")
+    path = real.with_name(plain_name(real.name) + ENDING)
+    folder = str(path) if Path(source).is_absolute() else os.path.relpath(path)
     with _source_locked(source, reporting.say):
         recover_folder(Path(folder))
         if is_index(Path(folder)):
@@ -195,11 +186,6 @@ def _refresh(source: str, folder: str, reporting: IndexReporting) -> None:
     if refreshed:
         line = f"{escaped(folder)} refreshed: {refreshed.changes}"
     _say_line(source, accounts, line, reporting)
-    _warn_of_dropped(folder, refreshed, reporting)
-
-
-def _warn_of_dropped(folder: str, refreshed: Refreshed, reporting: IndexReporting) -> None:
-    """Name the command that remakes the features that depend on all documents."""
     if flags := " ".join(_UPDATED_BY[n] for n in refreshed.dropped if n in _UPDATED_BY):
         reporting.warn(
             f"documents were removed. To bring its features up to date: pnyx index --update "

@@ -17,7 +17,7 @@ from pnyx.formats.file_account import FileAccount, FileOutcome, Outcome
 from pnyx.formats.recognition import find_format
 
 UNKNOWN = -1
-"""Number of the source of documents passed by a program, or of an index by an older Pnyx."""
+"""Number of the source of documents passed by a program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,11 @@ _Z95 = 1.959963984540054
 _CELLS = 1_000_000  # Weights in memory at once; measures create a handful of arrays of this size
 
 
-def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
+def wilson(successes: int, trials: int) -> tuple[float, float]:
     """Return Wilson's score interval of a proportion, within [0, 1] (JASA 22, 1927)."""
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(f"found {successes} of {trials}, expected 0 <= successes <= trials >= 1")
-    return share_interval(successes / trials, trials, z)
+    return share_interval(successes / trials, trials, _Z95)
 
 
 def share_interval(share: float, trials: float, z: float) -> tuple[float, float]:
@@ -103,13 +103,12 @@ def draw_weights(
         yield times[:, clusters]
 
 
-def percentile_interval(
-    values: Floats, confidence: float = BOOTSTRAP.confidence
-) -> tuple[float, float] | tuple[None, None]:
+def percentile_interval(values: Floats) -> tuple[float, float] | tuple[None, None]:
     """Return the interval of the defined draws; None if fewer than half are defined."""
     defined = values[np.isfinite(values)]
     if len(defined) == 0 or 2 * len(defined) < len(values):
         return None, None
+    confidence = BOOTSTRAP.confidence
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 

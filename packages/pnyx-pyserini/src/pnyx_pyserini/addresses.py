@@ -23,7 +23,8 @@ def folder_of(address: str) -> Path:
         raise InputError(f"{SCHEME} has no index name, expected {SCHEME}FOLDER or {SCHEME}NAME")
     if Path(rest).is_dir() or "/" in rest or os.sep in rest:
         return Path(rest)
-    cache = _cache()
+    home = os.environ.get(CACHE) or Path.home() / ".cache" / "pyserini"
+    cache = Path(home) / "indexes"
     names = sorted(entry.name for entry in cache.iterdir()) if cache.is_dir() else []
     matches = [name for name in names if _has_name(rest, name) and (cache / name).is_dir()]
     if len(matches) == 1:
@@ -36,12 +37,6 @@ def folder_of(address: str) -> Path:
     fetch = f"python -m pyserini.search.lucene --index {shorten(rest, 60)} fetches it"
     how = f"{fetch}, or unpack its archive and name the folder (docs/recipes/lucene.md)"
     raise IndexFolderError(f"is neither a folder nor in {cache}: {how}", path=address)
-
-
-def _cache() -> Path:
-    """Return the folder in which Pyserini stores indexes."""
-    home = os.environ.get(CACHE) or Path.home() / ".cache" / "pyserini"
-    return Path(home) / "indexes"
 
 
 def _has_name(name: str, folder: str) -> bool:

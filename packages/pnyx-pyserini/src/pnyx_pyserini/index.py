@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeVar
@@ -16,7 +15,15 @@ from numpy.typing import NDArray
 from pnyx.core.errors import IndexFolderError, InputError, shorten
 from pnyx.core.records import Evidence
 from pnyx.formats.text.tokens import Tokenizer
-from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery, open_again
+from pnyx.search.engine import (
+    EngineType,
+    FeatureInfo,
+    Hit,
+    Remembering,
+    Topic,
+    TopicQuery,
+    open_again,
+)
 from pnyx.search.plan import AUTO, Scoring, check_least
 from pnyx.search.ranking.models import BM25, MODELS, make_model
 from pnyx_pyserini.addresses import SCHEME, folder_of
@@ -37,18 +44,17 @@ _COMMON: Final = 0.01
 """If more than this share of documents has the term "the", the English analyzer did not make it."""
 
 
-class LuceneIndex:
+class LuceneIndex(Remembering):
     """A Lucene index made by Anserini, in its state when it was opened; thread-safe.
 
     Document numbers are those of Lucene. It has no features (vectors, quality, topics).
     """
 
     def __init__(self, path: Path, reader: Any, known_by: str) -> None:
+        super().__init__()
         self.path, self.known_by = path, known_by
         self.tokenizer = Tokenizer()
         self._reader = reader
-        self._made: dict[object, Any] = {}
-        self._making = threading.RLock()
 
     @classmethod
     def open(cls, address: str) -> Self:
@@ -228,14 +234,6 @@ class LuceneIndex:
     def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:  # noqa: ARG002
         """Return nothing: there are no topics."""
         return [], []
-
-    def once(self, key: object, make: Callable[[], T]) -> T:
-        """See `DocumentIndex`."""
-        with self._making:
-            if key not in self._made:
-                self._made[key] = make()
-            value: T = self._made[key]
-            return value
 
 
 def _term_query(field: str, term: str) -> Any:

@@ -138,7 +138,11 @@ def _kind_of(columns: Sequence[AnswerColumn], chosen: Mapping[str, Choices]) -> 
     if any(choices.yes or choices.no for choices in chosen.values()):
         return "yes-no"
     for column in columns:
-        _check_numbers(column)
+        if column.side == "human" and 0.5 < column.share < 1 and not column.is_binary:
+            word = next(cell for cell in column.answers if cell.number is None)
+            expected = f"expected a number ({column.range}), or an empty cell"
+            problem = f"found {shorten(word.text, 40)!r}, {expected}"
+            raise column.error(problem, column.lines[column.cells.index(word)])
     scales = [column for column in columns if column.is_numeric and not column.is_binary]
     if not scales:
         return "yes-no"
@@ -155,15 +159,6 @@ def _kind_of(columns: Sequence[AnswerColumn], chosen: Mapping[str, Choices]) -> 
     if shares and graded:
         raise _mixed(shares[0], graded[0])
     return "rating"
-
-
-def _check_numbers(column: AnswerColumn) -> None:
-    """Refuse a word among labels that are ratings."""
-    if column.side == "human" and 0.5 < column.share < 1 and not column.is_binary:
-        word = next(cell for cell in column.answers if cell.number is None)
-        expected = f"expected a number ({column.range}), or an empty cell"
-        problem = f"found {shorten(word.text, 40)!r}, {expected}"
-        raise column.error(problem, column.lines[column.cells.index(word)])
 
 
 def _mixed(column: AnswerColumn, scale: AnswerColumn) -> InputError:

@@ -147,10 +147,6 @@ def _test_verdict(
     return Assessment("passed", "judge", passed)
 
 
-def _is_deepeval(row: Mapping[str, Any]) -> bool:
-    return isinstance(_snake(row).get("metrics_data"), list)
-
-
 def _deepeval_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
     texts = "input actual_output expected_output retrieval_context comments".split()
     for line, row in rows:
@@ -295,7 +291,7 @@ _EXPORTS: Final = (
     ),
     _Export(
         "DeepEval",
-        _is_deepeval,
+        lambda row: isinstance(_snake(row).get("metrics_data"), list),
         _deepeval_items,
         'put each one into the metadata of its test case, such as {"human_label": "pass"}',
     ),

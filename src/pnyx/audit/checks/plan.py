@@ -175,7 +175,14 @@ def plan_labels(
     goals = [] if half_width is None else [planner.goal(measure, half_width, None)]
     goals += [planner.goal(name, None, bar) for name, bar in canonical_bars(bars or {}).items()]
     labelled_groups = {pair.group for pair in joined.pairs} - {""}
-    first = label_order(_candidates(items, judge), labelled_groups, bootstrap.seed)
+    candidates = []  # rows that nobody has labelled and that the judge has scored
+    for item in items.items:
+        verdict = item.verdicts.get(judge)
+        if verdict is not None and not labels_of(item, items.people):
+            probability = item.probabilities.get(judge)
+            doubt = None if probability is None else min(probability, 1 - probability)
+            candidates.append(LabelCandidate(item.id, item.line, item.group, verdict, doubt))
+    first = label_order(candidates, labelled_groups, bootstrap.seed)
     new = {candidate.group for candidate in first} - labelled_groups - {""}
     return LabelPlan(
         judge, items.group, len(planner.gold), planner.groups, tuple(goals), first, len(new),
@@ -327,18 +334,6 @@ def _least(enough: Callable[[int], bool], most: int) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def _candidates(items: CheckItems, judge: str) -> list[LabelCandidate]:
-    """Return the rows that nobody has labelled and that the judge has scored."""
-    candidates = []
-    for item in items.items:
-        verdict = item.verdicts.get(judge)
-        if verdict is not None and not labels_of(item, items.people):
-            probability = item.probabilities.get(judge)
-            doubt = None if probability is None else min(probability, 1 - probability)
-            candidates.append(LabelCandidate(item.id, item.line, item.group, verdict, doubt))
-    return candidates
 
 
 def label_order(

@@ -81,10 +81,12 @@ def check_sections(check: Check) -> list[Section]:
 
 
 def _details(check: Check, judge: CheckedJudge) -> list[Section]:
+    alternative = judge.alternative
+    tested = [] if alternative is None else alternative_sentences(alternative)
     return [
         ("Calibration", _calibration(judge)),
         ("Corrected rate", _rate(check, judge)),
-        ("Biases", _biases(check, judge)),
+        ("Biases", [*bias_sentences(judge.biases, check.items.words), *tested]),
         ("Groups", _groups(judge)),
     ]
 
@@ -169,12 +171,6 @@ def _rate(check: Check, judge: CheckedJudge) -> list[Part]:
         return []
     notes = [f"{note[:1].upper()}{note[1:]}." for note in rate_notes(rate)]
     return [rate_table(rate, check.items.words), *notes]
-
-
-def _biases(check: Check, judge: CheckedJudge) -> list[Part]:
-    alternative = judge.alternative
-    tested = [] if alternative is None else alternative_sentences(alternative)
-    return [*bias_sentences(judge.biases, check.items.words), *tested]
 
 
 def _groups(judge: CheckedJudge) -> list[Part]:

@@ -12,19 +12,14 @@ SHOWN_ROWS = 20
 """Maximum rows to label in the terminal; `--json` has all."""
 
 
-def plan_sentences(plan: LabelPlan) -> list[str]:
-    """Return what to label, one goal per line, then why and how."""
+def plan_parts(plan: LabelPlan) -> list[Part]:
+    """Return the sentences, and the rows to label first as a table."""
     lines = [_goal_sentence(goal, plan) for goal in plan.goals]
     named = [goal for goal in plan.goals if goal.more]
     if named:
         lines += _group_sentences(max(named, key=lambda goal: goal.more or 0), plan)
         lines.append(_rows_sentence(plan))
-    return lines
-
-
-def plan_parts(plan: LabelPlan) -> list[Part]:
-    """Return the sentences, and the rows to label first as a table."""
-    parts: list[Part] = [[OwnWords(line) for line in plan_sentences(plan)]]
+    parts: list[Part] = [[OwnWords(line) for line in lines]]
     wanted = min(plan.more or SHOWN_ROWS, len(plan.first), SHOWN_ROWS)
     if any(goal.more for goal in plan.goals) and wanted:
         parts.append(first_table(plan, wanted))

@@ -143,10 +143,6 @@ def _word(value: Any) -> str:
 # Pages --------------------------------------------------------------------------------------------
 
 
-def _is_trial(document: JsonDocument) -> bool:
-    return {"trial", "outcome", "measures"} <= document.keys()
-
-
 def _show_trial(catalogue: Catalogue, source: SourceRow, document: JsonDocument) -> Content:
     section = build_checked(source, trial_section, document)
     examples: list[Any] = []
@@ -186,7 +182,7 @@ def _all_trials(documents: SourceDocuments) -> list[FigureSection]:
 
 TRIALS: Final = DocumentPage(
     "stress",
-    _is_trial,
+    lambda document: {"trial", "outcome", "measures"} <= document.keys(),
     lambda document: [trial_section(document)],
     _show_trial,
     FigureEntry(

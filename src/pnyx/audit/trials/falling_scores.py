@@ -25,7 +25,13 @@ def sum_declining(sheet: Sheet, unit: str) -> Summary:
     if sheet.kind is Ranking:
         return _separation(sheet, cells, levels, unit)
     counted = _counted(sheet, unit)
-    curves = _curves(sheet, cells, levels, counted)
+    curves = {"score": sheet.decline(cells, levels, _on(counted))}
+    if sheet.kind is Support:
+        curves["yes"] = sheet.decline(cells, levels, _said_yes)
+    for name in sheet.dimensions if len(sheet.dimensions) > 1 else ():
+        curves[name] = sheet.decline(
+            cells, levels, lambda question, answer, name=name: goodness(question, answer, name)
+        )
     main = curves["score"]
     outcome, problems = _judged(main, unit, sheet.stress.tolerance)
     measures = {"fall": main.fall, "pearson": main.pearson}
@@ -66,19 +72,6 @@ def _on(counted: Sequence[str]) -> Callable[[Any, TrialAnswer], float | None]:
         return sum(scored) / len(scored) if len(scored) == len(values) else None
 
     return score
-
-
-def _curves(
-    sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float], counted: Sequence[str]
-) -> dict[str, Decline]:
-    curves = {"score": sheet.decline(cells, levels, _on(counted))}
-    if sheet.kind is Support:
-        curves["yes"] = sheet.decline(cells, levels, _said_yes)
-    for name in sheet.dimensions if len(sheet.dimensions) > 1 else ():
-        curves[name] = sheet.decline(
-            cells, levels, lambda question, answer, name=name: goodness(question, answer, name)
-        )
-    return curves
 
 
 def _said_yes(_: Any, answer: TrialAnswer) -> float | None:

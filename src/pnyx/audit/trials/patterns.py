@@ -111,16 +111,12 @@ def _typography(text: str) -> str:
     return text
 
 
-def _spacing(text: str) -> str:
-    return re.sub(r"(?<=[.!?]) (?=[A-Z])", "\n", text)
-
-
 REWORDINGS: dict[str, Callable[[str], str]] = {
     "contractions": _by_list("contractions"),
     "synonyms": _by_list("synonyms"),
     "spelling": _by_list("spelling"),
     "motion": as_motion,
     "typography": _typography,
-    "line breaks": _spacing,
+    "line breaks": lambda text: re.sub(r"(?<=[.!?]) (?=[A-Z])", "\n", text),
 }
 """Way -> the function that applies it; each is defined in docs/reference/measures.md."""

@@ -258,6 +258,7 @@ def _reference(
 ) -> ReferenceView:
     document = case.documents.get(doc_id)
     shown_id = one_line(doc_id)
+    share = case.quality.get(doc_id)
     return ReferenceView(
         number=number,
         doc_id=doc_id,
@@ -267,16 +268,11 @@ def _reference(
         source=one_line(document.source) if document else "",
         url=web_address(document.url) if document else "",
         stance=_label(document),
-        quality=_quality(case, doc_id),
+        quality="" if share is None else f"predicted better than {share:.0%} of all passages",
         segments=cut(document.text, spans) if document else (),
         checks=tuple(_checks(case, doc_id)),
         cited_by=tuple(c for c in citations if c.number == number),
     )
-
-
-def _quality(case: Case, doc_id: str) -> str:
-    share = case.quality.get(doc_id)
-    return "" if share is None else f"predicted better than {share:.0%} of all passages"
 
 
 def _undecided(case: Case, passage: Undecided) -> UndecidedView:

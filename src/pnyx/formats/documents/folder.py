@@ -174,7 +174,7 @@ def _walk(root: Path, account: FileAccount) -> Iterator[FolderFile]:
             path = here / name
             if name.startswith((".", "~$")) or name.lower() in _IGNORED:
                 continue
-            if _leaves(path, real):
+            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(real):
                 account.files.append(FileOutcome(_name(path, root), "link"))
             elif not path.is_file():  # never a named pipe, which would block
                 problem = "is a link to nothing" if path.is_symlink() else "is not a regular file"
@@ -200,11 +200,6 @@ def _name(path: Path, root: Path) -> str:
 def _readable(name: str) -> str:
     """Return a file's name as text: bytes that are not UTF-8 are escaped."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
-def _leaves(path: Path, root: Path) -> bool:
-    """Whether it is a link to outside of `root`, a path without links."""
-    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
 
 
 FORMATS = (format_of("folder", scan_folder),)

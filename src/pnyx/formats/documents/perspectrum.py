@@ -100,7 +100,9 @@ def _rows(source: str, options: Options) -> Iterator[Row[Evidence]]:
                 pools = pools or _Pools(source)
                 records: list[Evidence] = list(_arguments(Fields(item), pools))
             else:
-                records = [_document(item)]
+                key = next(key for key in _POOLS if key in item)
+                identifier, text, origin = _text(item, key)
+                records = [Document(f"{key[0]}{identifier}", text, source=origin)]
         except InputError as error:
             if error.path:  # a pool that every claim needs is missing or broken
                 yield error
@@ -112,12 +114,6 @@ def _rows(source: str, options: Options) -> Iterator[Row[Evidence]]:
             yield number, record
     if pools is not None and options.on_warning is not None and (warning := pools.warning()):
         options.on_warning(warning)
-
-
-def _document(item: Mapping[str, Any]) -> Document:
-    key = next(key for key in _POOLS if key in item)
-    identifier, text, origin = _text(item, key)
-    return Document(f"{key[0]}{identifier}", text, source=origin)
 
 
 def _arguments(fields: Fields, pools: _Pools) -> Iterator[Argument]:

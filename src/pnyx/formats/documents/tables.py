@@ -185,7 +185,8 @@ def _parse(cells: Mapping[str, Any]) -> Evidence:
         if any(isinstance(premise, dict) for premise in row["premises"]):
             from pnyx.formats.documents.dumps import parse_argsme
 
-            return parse_argsme({**row, **_context(row)})
+            value = _literal(row.get("context", ""))
+            return parse_argsme({**row, **({"context": value} if isinstance(value, dict) else {})})
     elif "premise" in row and "premises" not in cells:
         row["premises"] = [row.pop("premise")]
     elif "premises" in cells:
@@ -199,11 +200,6 @@ def _premises(cell: str) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(v, str | dict) for v in value):
         raise unlike(cell, "premises", "a JSON list of text")
     return value
-
-
-def _context(row: Mapping[str, Any]) -> dict[str, Any]:
-    value = _literal(row.get("context", ""))
-    return {"context": value} if isinstance(value, dict) else {}
 
 
 def _literal(cell: str) -> Any:
@@ -228,20 +224,16 @@ def _writer(delimiter: str) -> Writer:
             return
         fields = _ARGUMENT if isinstance(first, Argument) else _DOCUMENT
         columns = (*fields, *first.extra)
-        _line(stream, delimiter, _checked_names(columns))
+        for name in columns:
+            if name != name.strip() or "\0" in name or name.startswith("\ufeff"):
+                raise InputError(f"{shorten(name)!r} cannot be the name of a column")
+        _line(stream, delimiter, columns)
         places = dict.fromkeys(columns, "")
         for record in chain((first,), rest):
             cells = _record_cells(record, places, type(first))
             _line(stream, delimiter, cells)
 
     return write
-
-
-def _checked_names(columns: tuple[str, ...]) -> tuple[str, ...]:
-    for name in columns:
-        if name != name.strip() or "\0" in name or name.startswith("\ufeff"):
-            raise InputError(f"{shorten(name)!r} cannot be the name of a column")
-    return columns
 
 
 def _record_cells(record: Evidence, columns: Mapping[str, str], kind: type[Any]) -> Iterable[str]:
@@ -275,10 +267,10 @@ def _argument_cells(argument: Argument, refuse: Any) -> dict[str, str]:
     return {**cells, "premises": premises.replace("\0", "\\u0000")}
 
 
-def write_cells(stream: IO[str], rows: Iterable[Iterable[str]], delimiter: str = ",") -> None:
+def write_cells(stream: IO[str], rows: Iterable[Iterable[str]]) -> None:
     """Write the rows of a table, header first, so that `scan_cells` reads them back unchanged."""
     for row in rows:
-        _line(stream, delimiter, row)
+        _line(stream, ",", row)
 
 
 def _line(stream: IO[str], delimiter: str, cells: Iterable[str]) -> None:

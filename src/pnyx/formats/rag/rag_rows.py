@@ -171,7 +171,9 @@ def find_columns(
         if name not in columns:
             columns[name] = _usual(usual, filled) or _usual(usual, free)
     if not columns["contexts"]:
-        columns["contexts"] = _numbered(free)
+        matches = ((column, _NUMBERED.fullmatch(_plain(column))) for column in free)
+        numbers = {column: int(match[1]) for column, match in matches if match}
+        columns["contexts"] = tuple(sorted(numbers, key=lambda column: numbers[column]))
     if not columns["contexts"] or not columns["answer"]:
         return None
     used = {name: listed for name, listed in columns.items() if listed}
@@ -326,12 +328,6 @@ def _usual(usual: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
             if name in by_name:
                 return (by_name[name],)
     return ()
-
-
-def _numbered(columns: Sequence[str]) -> tuple[str, ...]:
-    matches = ((column, _NUMBERED.fullmatch(_plain(column))) for column in columns)
-    numbers = {column: int(match[1]) for column, match in matches if match}
-    return tuple(sorted(numbers, key=lambda column: numbers[column]))
 
 
 def _field(name: str) -> str:

@@ -186,7 +186,9 @@ def _named(response: Response) -> str:
 
 
 def _row(response: Response, style: CitationStyle, layout: Layout) -> dict[str, Any]:
-    references = _all_references(response)
+    cited = dict.fromkeys(c.doc_id for s in response.sentences for c in s.citations)
+    listed = set(response.references)
+    references = (*response.references, *(doc_id for doc_id in cited if doc_id not in listed))
     index: dict[str, int] = {}
     for position, reference in enumerate(references):
         index.setdefault(reference, position)
@@ -216,12 +218,6 @@ def _head(response: Response, layout: Layout) -> dict[str, Any]:
         name = shorten(next(iter(response.metadata)), 40)
         raise InputError(f"the rag24 layout cannot hold the metadata field {name!r}")
     return head
-
-
-def _all_references(response: Response) -> tuple[str, ...]:
-    cited = dict.fromkeys(c.doc_id for s in response.sentences for c in s.citations)
-    listed = set(response.references)
-    return (*response.references, *(doc_id for doc_id in cited if doc_id not in listed))
 
 
 def _sentence_row(

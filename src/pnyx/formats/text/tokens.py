@@ -143,11 +143,6 @@ class Tokenizer:
         )
 
 
-def is_superseded(entry: Any) -> bool:
-    """Whether an index records the English tokenizer used before Lucene's."""
-    return bool(entry == FoldedWords("english").to_manifest())
-
-
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """Return the stem of a word in lower case; Lucene counts its length in UTF-16."""

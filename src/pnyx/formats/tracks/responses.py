@@ -90,7 +90,11 @@ def submitted(row: Mapping[str, Any], rules: TrackRules) -> Submitted:
         an_object(documents, "documents")
     _check_ids(metadata)
     if rules.typed_metadata:
-        _check_types(metadata)
+        for name, (expected, fits) in _TYPES.items():
+            if name not in metadata or (metadata[name] is None and name not in _NEVER_NULL):
+                continue
+            if not fits(metadata[name]):
+                raise unlike(metadata[name], f"metadata.{name}", expected)
     return Submitted(
         metadata, key, tuple(s[:2] for s in sentences), tuple(s[2] for s in sentences),
         references, row,
@@ -139,14 +143,6 @@ _TYPES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
 """Field of the metadata -> what it must be (autojudge-base, `ReportMetaData`)."""
 
 _NEVER_NULL: Final = ("topic_id", "creator", "extra")
-
-
-def _check_types(metadata: Mapping[str, Any]) -> None:
-    for name, (expected, fits) in _TYPES.items():
-        if name not in metadata or (metadata[name] is None and name not in _NEVER_NULL):
-            continue
-        if not fits(metadata[name]):
-            raise unlike(metadata[name], f"metadata.{name}", expected)
 
 
 def _sentence(value: Any, where: str) -> tuple[str | None, Any, str]:

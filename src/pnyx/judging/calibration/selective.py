@@ -240,6 +240,6 @@ def _effective(errors: int, count: int, effect: float) -> tuple[int, int]:
     return min(of, math.ceil(errors / effect)), of
 
 
-def error_bound(errors: int, count: int, confidence: float = CONFIDENCE) -> float:
+def error_bound(errors: int, count: int) -> float:
     """Return Clopper and Pearson's one-sided upper bound (1934) on a share of errors."""
-    return 1.0 if errors >= count else beta_quantile(confidence, errors + 1, count - errors)
+    return 1.0 if errors >= count else beta_quantile(CONFIDENCE, errors + 1, count - errors)

@@ -81,16 +81,12 @@ class LlmJudge:
                 emit(position, answer)
 
         async with self.model.running():
-            await run_all(self.asking.units(items), settle, workers=self._workers(items))
-
-    def _workers(self, items: Sequence[Item]) -> int:
-        """Return the number of units processed at once.
-
-        A local model caches only one text: the swapped question must follow directly.
-        """
-        both_ways = any(question.swapped is not None for _, question in items)
-        in_turn = both_ways and getattr(self.model.endpoint, "in_turn", False)
-        return 1 if in_turn else self.model.concurrency
+            # A local model caches only one text: the swapped question must follow directly.
+            both_ways = any(question.swapped is not None for _, question in items)
+            in_turn = both_ways and getattr(self.model.endpoint, "in_turn", False)
+            await run_all(
+                self.asking.units(items), settle, workers=1 if in_turn else self.model.concurrency
+            )
 
     async def _settle(self, questions: Sequence[Any]) -> list[Answer]:
         if questions[0].swapped is None:
@@ -101,7 +97,9 @@ class LlmJudge:
         """Ask a question and the swapped one: only an agreement of both is an answer."""
         (first,) = await self._call([question])
         if isinstance(first, Unscored):
-            if self._is_missing(question):
+            request = self.asking.request([question])
+            roomier = replace(request, max_tokens=self.asking.most_tokens(request))
+            if any(self.model.key(variant) in self.model.missing for variant in (request, roomier)):
                 await self._call([question.swapped])  # a plan counts both
             return first
         (turned,) = await self._call([question.swapped])
@@ -110,12 +108,6 @@ class LlmJudge:
             return after(both, replace(turned, reason=f"{turned.reason} (asked with b first)"))
         settled: Judged = question.settled(first, turned)
         return after(both, settled)
-
-    def _is_missing(self, question: Any) -> bool:
-        """Whether a question still has to be asked, for the first time or with more tokens."""
-        request = self.asking.request([question])
-        roomier = replace(request, max_tokens=self.asking.most_tokens(request))
-        return any(self.model.key(variant) in self.model.missing for variant in (request, roomier))
 
     async def _call(self, questions: Sequence[Any]) -> list[Answer]:
         first = self.asking.request(questions)

@@ -312,7 +312,11 @@ def apply_judge(
         ModelError: the judge cannot continue; its answers are kept for the next run.
     """
     path = Path(out)
-    _check_name(path, shard)
+    if path.suffix == ".parquet" and shard is not None:
+        raise InputError(
+            "a share is .jsonl or .jsonl.gz; pnyx files merge makes .parquet of them", path=path
+        )
+    check_name(path)
     about: dict[str, Any] = {
         "format": ANNOTATIONS,
         "format_version": 1,
@@ -351,14 +355,6 @@ def apply_judge(
         _hand_over(journal.rows(), take)
         journal.remove()
     return Applied(path, counts, journal.reused, manifest)
-
-
-def _check_name(path: Path, shard: Shard | None) -> None:
-    if path.suffix == ".parquet" and shard is not None:
-        raise InputError(
-            "a share is .jsonl or .jsonl.gz; pnyx files merge makes .parquet of them", path=path
-        )
-    check_name(path)
 
 
 def check_name(path: Path) -> None:

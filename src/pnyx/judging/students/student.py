@@ -190,8 +190,6 @@ class Scorer(Protocol):
 
 def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
     """Load the weights of a student of a kind in `SCORERS`, with the settings from training."""
-    if kind == "logistic":
-        raise InputError("kind: logistic was removed, distil again as late-interaction or lexical")
     if kind not in SCORERS:
         problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
         raise InputError(problem)

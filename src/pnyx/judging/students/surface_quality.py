@@ -120,14 +120,10 @@ def extract(text: str) -> Features | None:
         return None
     lower = [word.lower().replace("’", "'") for word in words]
     surface = np.array([*_shape(text, words, lower), *_markers(lower)])
-    slots, counts = np.unique(_slots(lower), return_counts=True)
-    return Features(len(words), surface, slots, counts)
-
-
-def _slots(lower: list[str]) -> NDArray[np.int64]:
     terms = lower + [f"{first} {second}" for first, second in pairwise(lower)]
     hashes = [zlib.crc32(term.encode("utf-8", "replace")) >> (32 - HASH_BITS) for term in terms]
-    return np.array(hashes, dtype=np.int64)
+    slots, counts = np.unique(np.array(hashes, dtype=np.int64), return_counts=True)
+    return Features(len(words), surface, slots, counts)
 
 
 def _markers(lower: list[str]) -> list[float]:

@@ -229,7 +229,8 @@ class ChatEndpoint(Endpoint):
         while True:
             outcome = await self.sent(wire, request, dialect, keep)
             if isinstance(outcome, Retryable) and outcome.status >= 500:
-                outcome = self._as_refusal(outcome, dialect, request)
+                named = refused_parameter(outcome.body, dialect.parameters(request))
+                outcome = outcome if named is None else RefusedRequest(outcome.status, outcome.body)
             if not isinstance(outcome, RefusedRequest):
                 return outcome
             if is_too_long(outcome.body):
@@ -297,13 +298,6 @@ class ChatEndpoint(Endpoint):
     def hopeless(self, refused: RefusedRequest) -> str:
         """Return the message about a server that refuses even the plainest request."""
         return self._sorter.hopeless(refused.status, refused.body)
-
-    def _as_refusal(
-        self, failed: Retryable, dialect: Dialect, request: ChatRequest
-    ) -> Retryable | RefusedRequest:
-        """Treat a server's error as a refusal if it names the field that is not supported."""
-        named = refused_parameter(failed.body, dialect.parameters(request))
-        return failed if named is None else RefusedRequest(failed.status, failed.body)
 
     def _check_fields(self, refused: RefusedRequest, request: ChatRequest) -> None:
         """Raise ModelError if the server refuses a field that the user set."""

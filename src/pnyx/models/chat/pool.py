@@ -196,7 +196,10 @@ class EndpointPool:
             elif isinstance(outcome, CallFailed) and outcome.reason.startswith(_ELSEWHERE):
                 tried.refused[health] = outcome
             else:
-                self._served(health, tried)
+                health.served()
+                # An address that had refused the same request is itself at fault.
+                for other in tried.refused:
+                    other.failed()
                 return outcome
 
     def _usable(self) -> list[_Health]:
@@ -265,12 +268,6 @@ class EndpointPool:
                     f"{endpoint.base_url} has failed {health.failures} times in a row "
                     f"({outcome.failed.reason}); it is paused, and its requests go elsewhere"
                 )
-
-    def _served(self, health: _Health, tried: _Tried) -> None:
-        """Record an answer; an address that had refused the same request is itself at fault."""
-        health.served()
-        for other in tried.refused:
-            other.failed()
 
     async def _give_up(self, tried: _Tried) -> CallFailed:
         """Fail a request that no address has answered; ModelError if none can be used."""

@@ -62,7 +62,6 @@ def read_verdicts(
     *,
     judge: str | None = None,
     unjudged: Unjudged = "unscored",
-    relevant_from: int = 1,
 ) -> Verdicts:
     """Read verdicts on pairs of document and perspective.
 
@@ -73,7 +72,6 @@ def read_verdicts(
             `doc_id` and `perspective_id`; labels do the same, or use the item's id.
         judge: whose answers to read, if the file holds those of several judges.
         unjudged: how to treat pairs missing from qrels.
-        relevant_from: the lowest grade of qrels that counts as yes.
 
     Raises:
         InputError: at the first error, with file and line; also if a pair has two verdicts, the
@@ -88,8 +86,7 @@ def read_verdicts(
     if read_head(path, 1 << 10).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _answers(path, judge) if sniff(path, "items") == "answers" else _labels(path)
     pairs = {
-        (q.topic_id, q.doc_id, q.subtopic): Verdict(value=q.grade >= relevant_from)
-        for q in read_qrels(path)
+        (q.topic_id, q.doc_id, q.subtopic): Verdict(value=q.grade >= 1) for q in read_qrels(path)
     }
     if all(subtopic in NO_SUBTOPIC for _, _, subtopic in pairs):
         problem = "found plain qrels, expected diversity qrels: topic perspective document grade"

@@ -117,7 +117,9 @@ def correct_leaderboard(
     if not any(has.values()):
         problem = f"no run and topic has {shorten(measure, 40)!r} here and a label of people"
         raise InputError(problem, path=judge.name)
-    bounds = UNIT if _are_shares(columns) else None
+    values = np.concatenate([side for sides in columns.values() for side in sides])
+    finite = values[np.isfinite(values)]
+    bounds = UNIT if bool(((finite >= 0) & (finite <= 1)).all()) else None
     ppi = {run: _estimate(*columns[run], bootstrap, bounds) for run in columns if has[run]}
     order = sorted(ppi, key=lambda run: _height(ppi[run]), reverse=True)
     pairs = each_pair(order, _checked(baseline, order, judge.name), measure)
@@ -145,13 +147,6 @@ def correct_leaderboard(
 def _height(estimate: PredictionPowered) -> float:
     value = estimate.corrected.value
     return -np.inf if value is None else value
-
-
-def _are_shares(columns: Mapping[str, tuple[Floats, Floats]]) -> bool:
-    """Return whether all scores and labels of a measure are from 0 to 1."""
-    values = np.concatenate([side for sides in columns.values() for side in sides])
-    finite = values[np.isfinite(values)]
-    return bool(((finite >= 0) & (finite <= 1)).all())
 
 
 def _estimate(

@@ -6,7 +6,7 @@ documents with their texts, and the findings, each with a `judgment_type_id`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -141,7 +141,10 @@ def _sentence(
         else:
             findings |= _uncited(kind, response, by)
     citations = [JudgedCitation(doc, relevant[doc], attests[doc]) for doc in cited]
-    steps = _steps(citations, findings, pairs)
+    weights = Weights()
+    ways = citation_steps(citations, weights) if citations else uncited_steps(findings, weights)
+    answered = (TreePath(("answers=yes",), "reward", weights.answered, q) for q, _ in pairs)
+    steps = (*ways, *answered)
     return JudgedSentence(str(judged["text"]), tuple(citations), findings, tuple(pairs), steps)
 
 
@@ -165,14 +168,3 @@ def _uncited(kind: str, response: Row, by: str) -> dict[str, NodeAnswer]:
     if named is None or yes_or_no is None:
         return {}
     return {named[0]: NodeAnswer(yes_or_no is named[1], by)}
-
-
-def _steps(
-    citations: Sequence[JudgedCitation],
-    findings: Mapping[str, NodeAnswer],
-    pairs: Iterable[tuple[str, int]],
-) -> tuple[TreePath, ...]:
-    weights = Weights()
-    ways = citation_steps(citations, weights) if citations else uncited_steps(findings, weights)
-    answered = (TreePath(("answers=yes",), "reward", weights.answered, q) for q, _ in pairs)
-    return (*ways, *answered)

@@ -151,7 +151,12 @@ def find_clusters(
     on_progress: Advance | None = None,
 ) -> Clusters:
     """Find the topics of an index without storing them; see `cluster_documents`."""
-    _check(k, space, seed)
+    if k is not None and k < 1:
+        raise InputError(f"k is {k}, expected at least 1")
+    if space not in SPACES:
+        raise InputError(f"space is {shorten(space, 40)!r}, expected one of: {', '.join(SPACES)}")
+    if not 0 <= seed < 2**32:
+        raise InputError(f"seed is {seed}, expected 0 to 4294967295")
     means = k_means_engine()  # first, so that a missing library fails before minutes of embedding
     index = source.index
     texts = read_conclusions(index, 0)
@@ -187,7 +192,8 @@ def cluster_new_documents(
     `cluster_documents` does, and InputError for no clusters or those of another embedder.
     """
     index = WordIndex.open(path)
-    existing = known_clusters(index)
+    feature = index.known(CLUSTERS)
+    existing = None if feature is None else index.once(CLUSTERS, lambda: _opened(feature))
     updated = assign_clusters(_source(index), existing, embedder, on_progress)
     return updated if updated is existing else _put(index, updated)
 
@@ -225,27 +231,12 @@ def _source(index: WordIndex) -> TopicSource:
     return TopicSource(index, vectors)
 
 
-def _check(k: int | None, space: str, seed: int) -> None:
-    if k is not None and k < 1:
-        raise InputError(f"k is {k}, expected at least 1")
-    if space not in SPACES:
-        raise InputError(f"space is {shorten(space, 40)!r}, expected one of: {', '.join(SPACES)}")
-    if not 0 <= seed < 2**32:
-        raise InputError(f"seed is {seed}, expected 0 to 4294967295")
-
-
 def _put(index: WordIndex, clusters: Clusters) -> Clusters:
     data = json.dumps(list(map(asdict, clusters.labels)), ensure_ascii=False)
     coded: NDArray[Any] = np.frombuffer(data.encode("utf-8", "surrogatepass"), dtype=np.uint8)
     arrays = {"cluster": clusters.cluster, "centroids": clusters.centroids, "labels": coded}
     put_feature(index.path, CLUSTERS, arrays, documents=len(clusters.cluster), meta=clusters.meta)
     return clusters
-
-
-def known_clusters(index: WordIndex) -> Clusters | None:
-    """Return the topics of the documents that have one; None if there are none."""
-    feature = index.known(CLUSTERS)
-    return None if feature is None else index.once(CLUSTERS, lambda: _opened(feature))
 
 
 def clusters_of(index: WordIndex) -> Clusters:

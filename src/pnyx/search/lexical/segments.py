@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.core.errors import IndexFolderError, InputError, shorten
+from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Evidence
 from pnyx.core.threads import WorkerThreads
-from pnyx.formats.text.tokens import Tokenizer, is_superseded
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.lexical import record_codec
-from pnyx.search.lexical.manifest import INDEX_AGAIN, MANIFEST, damaged
+from pnyx.search.lexical.manifest import MANIFEST, damaged
 from pnyx.search.lexical.postings import (
     DOCUMENT_BITS,
     LENGTHS,
@@ -279,9 +279,6 @@ class OpenedIndex:
 
 def open_segments(folder: Path, manifest: dict[str, Any]) -> OpenedIndex:
     """Open the files named by a manifest; IndexFolderError if one is missing or damaged."""
-    if is_superseded(manifest.get("tokenizer")):
-        problem = "written by an older Pnyx, which tokenized English texts differently"
-        raise IndexFolderError(f"{problem}: {INDEX_AGAIN}", path=folder)
     try:
         entries, fields = manifest["segments"], manifest["fields"]
         opened = OpenedIndex(

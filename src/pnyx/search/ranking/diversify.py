@@ -86,10 +86,10 @@ def _by_cosine(vectors: npt.NDArray[np.floating], count: int) -> Callable[[int],
     return cosine
 
 
-def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
-    """Divide scores by `best`, by default the best of them (BERDS, B.6): float64 [n], finite."""
+def of_best(scores: Sequence[float]) -> Floats:
+    """Divide scores by the best of them (BERDS, B.6): float64 [n], finite."""
     values = np.asarray(scores, dtype=np.float64)
-    top = float(values.max(initial=0.0)) if best is None else best
+    top = float(values.max(initial=0.0))
     if top <= 0:
         return np.zeros_like(values)
     with np.errstate(over="ignore"):  # limits the result for a best score near 0

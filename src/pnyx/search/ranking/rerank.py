@@ -7,7 +7,7 @@ side as in ConQRet (3.2.1, Table 9) or on a definition of relevance as in DIRAS 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pnyx.core.errors import InputError, shorten
@@ -37,53 +37,28 @@ class Reranked:
     reasons: tuple[str, ...] = ()
 
 
-def rerank(
-    question: Question,
-    texts: Sequence[str],
-    judge: Judge,
-    how: Listwise | None = None,
-    *,
-    on_report: Callable[[str], None] | None = None,
-) -> Reranked:
-    """Rerank the documents of one question, given as texts in the order of their ranks, listwise.
-
-    No reply of a judge is fatal: documents missing from a reply keep their order behind the rest,
-    repeated and invented identifiers are ignored, a window without an answer keeps its order, and
-    all of this is counted. A window's question has the id of `question`, `ID:pro` with
-    a stance, and ends in `:FIRST-LAST` (1-based ranks) if there are several windows. `how` is
-    window, stride and criterion; `on_report` gets each line of `Reranked.problems` as soon as it
-    occurs.
-
-    Raises InputError if the judge does not rank, ModelError if it cannot continue at all.
-    """
-    return rerank_many([(question, texts)], judge, how, on_report=on_report)[0]
-
-
 def rerank_many(
     items: Sequence[tuple[Question, Sequence[str]]],
     judge: Judge,
     how: Listwise | None = None,
-    *,
-    concurrency: int = _CONCURRENCY,
-    on_report: Callable[[str], None] | None = None,
 ) -> list[Reranked]:
-    """Rerank the documents of many questions, `concurrency` at once; see `rerank`.
+    """Rerank the documents of each question, given as texts in the order of their ranks, listwise.
 
-    Lines for `on_report` begin with the id of their question; the result does not depend on
-    `concurrency`.
+    No reply of a judge is fatal: documents missing from a reply keep their order behind the rest,
+    repeated and invented identifiers are ignored, a window without an answer keeps its order, and
+    all of this is counted. A window's question has the id of the question, `ID:pro` with a stance,
+    and ends in `:FIRST-LAST` (1-based ranks) if there are several windows. `how` is window, stride
+    and criterion.
+
+    Raises InputError if the judge does not rank, ModelError if it cannot continue at all.
     """
-    return run_blocking(
-        lambda: rerank_async(items, judge, how, concurrency=concurrency, on_report=on_report)
-    )
+    return run_blocking(lambda: rerank_async(items, judge, how))
 
 
 async def rerank_async(
     items: Sequence[tuple[Question, Sequence[str]]],
     judge: Judge,
     how: Listwise | None = None,
-    *,
-    concurrency: int = _CONCURRENCY,
-    on_report: Callable[[str], None] | None = None,
 ) -> list[Reranked]:
     """Rerank within a running event loop; see `rerank_many`."""
     if Ranking not in judge.kinds:
@@ -96,12 +71,8 @@ async def rerank_async(
     async def work(item: tuple[int, tuple[Question, Sequence[str]]]) -> None:
         position, (question, texts) = item
         results[position] = await _slide(question, texts, judge, plan)
-        if on_report is not None:
-            prefix = f"{shorten(question.id, 40)}: " if len(items) > 1 else ""
-            for problem in results[position].problems:
-                on_report(prefix + problem)
 
-    await run_all(enumerate(items), work, workers=concurrency)
+    await run_all(enumerate(items), work, workers=_CONCURRENCY)
     return [results[position] for position in range(len(items))]
 
 
@@ -115,8 +86,9 @@ async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Li
     reasons: list[str] = []
     for ranks in windows:
         present = order[ranks.start : ranks.stop]
+        parts = [question.id, *([how.stance] if how.stance else [])]
         task = Ranking(
-            id=_window_id(question, how, ranks, len(windows)),
+            id=":".join([*parts, f"{ranks.start + 1}-{ranks.stop}"] if len(windows) > 1 else parts),
             query=question.text,
             texts=tuple(passages[i] for i in present),
             criterion=how.criterion(question),
@@ -137,11 +109,6 @@ async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Li
     return Reranked(
         tuple(order), len(windows), len(reasons), dict(counts), problems, reasons=tuple(reasons)
     )
-
-
-def _window_id(question: Question, how: Listwise, ranks: range, windows: int) -> str:
-    parts = [question.id, *([how.stance] if how.stance else [])]
-    return ":".join([*parts, f"{ranks.start + 1}-{ranks.stop}"] if windows > 1 else parts)
 
 
 def _checked(answer: Answer, count: int) -> Answer:

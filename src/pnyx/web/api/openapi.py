@@ -71,6 +71,13 @@ def described() -> dict[str, Any]:
 def _paths() -> dict[str, Any]:
     schema = {"type": "object", "description": "OpenAPI 3.1."}
     content = {"application/json": {"schema": schema}}
+    answer = _answer("Case", "Both sides, cited and judged.")
+    description = (
+        "Events `found`, `judging`, `sides`, `writing`, `sentence`, `written` and `judged`, each "
+        "with a JSON object; then `case`, with the answer, or `error`."
+    )
+    steps = {"schema": {"type": "string", "description": description}}
+    answer["content"]["text/event-stream"] = steps
     return {
         "/healthz": _get(
             "health", "Whether the server answers; it needs no token.",
@@ -78,7 +85,7 @@ def _paths() -> dict[str, Any]:
         ),
         **_searches(),
         "/v1/argue": _post(
-            "argue", "Argue both sides of a question, each sentence cited and judged.", _argued(),
+            "argue", "Argue both sides of a question, each sentence cited and judged.", answer,
             description="With `Accept: text/event-stream` steps are streamed as they happen.",
         ),
         "/v1/judge": _post(
@@ -115,17 +122,6 @@ def _searches() -> dict[str, Any]:
             parameters=[question, count, *_options(SearchSpec)],
         ),
     }  # fmt: skip
-
-
-def _argued() -> dict[str, Any]:
-    answer = _answer("Case", "Both sides, cited and judged.")
-    description = (
-        "Events `found`, `judging`, `sides`, `writing`, `sentence`, `written` and `judged`, each "
-        "with a JSON object; then `case`, with the answer, or `error`."
-    )
-    steps = {"schema": {"type": "string", "description": description}}
-    answer["content"]["text/event-stream"] = steps
-    return answer
 
 
 def _get(

@@ -387,10 +387,6 @@ class AskService:
             self._say(f"warning: {error}")
         self.ready = True
         self._say(f"ready after {time.monotonic() - started:.1f} s")
-        await self._prepare_labels()
-
-    async def _prepare_labels(self) -> None:
-        """Embed the topics of the index's labels, a few at a time: searches use them."""
         topics = await self._slow.run(lambda: label_topics(self.opened.index))
         for start in range(0, len(topics), _PREPARED_AT_ONCE):
             some = topics[start : start + _PREPARED_AT_ONCE]

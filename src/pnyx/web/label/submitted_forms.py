@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.core.files import clean_text
 from pnyx.web.application import see
-from pnyx.web.label.forms import Form, Marks
+from pnyx.web.label.forms import Form
 from pnyx.web.label.label_log import Act
 from pnyx.web.label.label_session import SHOWS
 
@@ -29,19 +29,14 @@ _LONGEST_SECONDS: Final = 24 * 3600.0
 def draft_of(form: Form, sent: FormData, who: str, item: str) -> Act:
     """Return the act of a submitted form, complete or not."""
     comment = clean_text(str(sent.get("comment", ""))).replace("\r\n", "\n").strip()
-    return Act(
-        who, item, "draft", _marks(form, sent), {}, bool(sent.get("unsure")),
-        comment[:_LONGEST_COMMENT], _seconds(sent.get("seconds")), form.side_order,
-    )  # fmt: skip
-
-
-def _marks(form: Form, sent: FormData) -> Marks:
-    """Return the submitted choice for each field; None if it is invalid."""
     positions = []
     for number, field in enumerate(form.fields):
         chosen = whole(str(sent.get(f"f{number}", "")), -1)
         positions.append(chosen if 0 <= chosen < len(field.choices) else None)
-    return tuple(positions)
+    return Act(
+        who, item, "draft", tuple(positions), {}, bool(sent.get("unsure")),
+        comment[:_LONGEST_COMMENT], _seconds(sent.get("seconds")), form.side_order,
+    )  # fmt: skip
 
 
 def _seconds(sent: object) -> float | None:

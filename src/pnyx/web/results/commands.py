@@ -60,7 +60,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
         check_export(view.export)  # checked before anything is read
     current = _opened(results, view)
     catalogue = current.get()
-    _warn(catalogue)
+    warn_first([s.problem for s in catalogue.sources() if s.problem], "more were not read")
     if view.export is not None:
         return _export(current, view)
     if as_json:
@@ -140,10 +140,6 @@ def _store(view: ViewSpec) -> str:
 
     Store(view.store, read_only=True).close()
     return view.store
-
-
-def _warn(catalogue: Catalogue) -> None:
-    warn_first([s.problem for s in catalogue.sources() if s.problem], "more were not read")
 
 
 def _line(catalogue: Catalogue) -> str:

@@ -288,7 +288,10 @@ class _Writer:
         if parts:
             values = {**content.values, "page": address.page, "gathered": parts}
             text = rendered(Content("gathered", values), address, self.site, links)
-        text = _unquoted(_IMPLIED.sub("", self.folders.sub("", text)))
+        # Unnecessary quotes are removed; pictures are XML, which needs them.
+        pieces = re.split("(<svg |</svg>)", _IMPLIED.sub("", self.folders.sub("", text)))
+        pieces[::4] = [_QUOTED.sub(r"\1\2", piece) for piece in pieces[::4]]
+        text = "".join(pieces)
         self._put(folder, path, [text.encode()])
 
     def _file(self, folder: Path, here: Parts, name: str, file: PageFile) -> None:
@@ -307,10 +310,3 @@ class _Writer:
         with target.open("wb") as stream:  # within a folder that is moved into place when complete
             for part in parts:
                 self.bytes += stream.write(part)
-
-
-def _unquoted(page: str) -> str:
-    """Return a page without unnecessary quotes; pictures are XML, which needs them."""
-    pieces = re.split("(<svg |</svg>)", page)
-    pieces[::4] = [_QUOTED.sub(r"\1\2", piece) for piece in pieces[::4]]
-    return "".join(pieces)

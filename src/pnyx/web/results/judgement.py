@@ -32,6 +32,7 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
     report, sentences = _report_of(catalogue, judgement, line)
     rank, before, after = _neighbours(catalogue, judgement)
     task = TASKS.get(judgement.task)
+    notes = line.get("notes")
     values = {
         "judgement": judgement,
         "source": source,
@@ -51,7 +52,10 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
         "long": _LONG,
         "card": text_of(source.about, "card"),
         "prompts": _prompts(source, judgement.task),
-        "notes": _notes(line),
+        "notes": [
+            (f"{name}: {json.dumps(value, ensure_ascii=False)}", NOTES.get(name, ""))
+            for name, value in (notes.items() if isinstance(notes, dict) else ())
+        ],
         "batch": line["notes"].get("batch") if isinstance(line.get("notes"), dict) else None,
         "report": report,
         "sentences": sentences,
@@ -139,15 +143,6 @@ def _prompts(source: SourceRow, task: str) -> list[dict[str, str]]:
     names = {*task_form.prompts, task_form.many} if task_form else set()
     chosen = [prompt for prompt in every if prompt.get("name") in names] or every
     return [{key: str(p.get(key, "")) for key in ("name", "version", "hash")} for p in chosen]
-
-
-def _notes(line: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return an answer's notes, each with its meaning, for display."""
-    notes = line.get("notes")
-    return [
-        (f"{name}: {json.dumps(value, ensure_ascii=False)}", NOTES.get(name, ""))
-        for name, value in (notes.items() if isinstance(notes, dict) else ())
-    ]
 
 
 def _judgements(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:

@@ -134,9 +134,7 @@ class CallsBehind:
 def calls_behind(source: SourceRow, line: Mapping[str, Any], store: str = "") -> CallsBehind:
     """Return the calls behind a line, from the named store, or else the manifest's."""
     if not asked_of(line):
-        old = "The line does not name its model calls: it was written by an older version of Pnyx."
-        none = "No language model was asked, so there is no prompt."
-        return CallsBehind(problem=old if line.get("prompt_hash") else none)
+        return CallsBehind(problem="No language model was asked, so there is no prompt.")
     if hides_text():
         problem = "Prompts and replies contain texts, which are hidden (--no-text)."
         return CallsBehind(problem=problem)

@@ -53,12 +53,16 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def parse_debate_page(
-    content: bytes, identifier: str = "", url: str = "", footnotes: bytes = b""
-) -> Debate:
+def parse_debate_page(content: bytes, identifier: str = "", footnotes: bytes = b"") -> Debate:
     """Return the debate on a web page, which may state its own address; see `read_debate_page`."""
     root = _parsed(content)
-    url = url or _own_address(root, content)
+    saved = _SAVED_FROM.search(content[:4096])
+    links = [
+        *root.xpath("//link[@rel='canonical']/@href"),
+        *root.xpath("//meta[@property='og:url']/@content"),
+        *([saved[1].decode("utf-8", "replace")] if saved else []),
+    ]
+    url = next((address for link in links if (address := web_link(clean_text(str(link)), ""))), "")
     walker = Walker((urlsplit(url).hostname or "").removeprefix("www."))
     walker.walk(root)
     own_titles = _titles(walker, root)
@@ -91,16 +95,6 @@ def _parsed(content: bytes) -> Any:
     except etree.ParserError as error:
         raise InputError(f"cannot be read as HTML: {shorten(str(error))}") from error
     return root
-
-
-def _own_address(root: Any, content: bytes) -> str:
-    saved = _SAVED_FROM.search(content[:4096])
-    links = [
-        *root.xpath("//link[@rel='canonical']/@href"),
-        *root.xpath("//meta[@property='og:url']/@content"),
-        *([saved[1].decode("utf-8", "replace")] if saved else []),
-    ]
-    return next((address for link in links if (address := web_link(clean_text(str(link)), ""))), "")
 
 
 def _titles(walker: Walker, root: Any) -> list[str]:

@@ -7,12 +7,11 @@ life, as decided by a language model (BERDS, section 4.1, Table 12), nor repeat 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from pnyx.core.errors import shorten
 from pnyx.core.records import SIDES
@@ -30,7 +29,6 @@ Of the six pairs of BERDS development questions above it, two ask different thin
 dropped by default.
 """
 
-Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 _MAX_QUESTION = 2000
 
 
@@ -68,7 +66,6 @@ def filter_drafts(
     *,
     similar: float = SIMILAR,
     drop_similar: bool = False,
-    embed: Embed | None = None,
     on_done: Progress | None = None,
 ) -> Filtered:
     """Check drafts, or questions that are still to be drafted (rows without `perspectives`).
@@ -80,7 +77,6 @@ def filter_drafts(
         model: detects questions about the respondent's own life; None skips that check.
         similar: cosine from which two questions count as similar, in (0, 1].
         drop_similar: drop such a question; one in the same words is always dropped.
-        embed: makes unit vectors of questions, [n, d]; the packaged encoder by default.
         on_done: called for each question that the model has been asked about.
 
     Raises:
@@ -96,7 +92,7 @@ def filter_drafts(
         personal = _personal([rows[number] for number in left], model, on_done)
         faults |= {n: fault for n, fault in zip(left, personal, strict=True) if fault is not None}
     left = [number for number in range(len(rows)) if number not in faults]
-    alike, nearest = _alike([rows[number] for number in left], similar, embed, drop_similar)
+    alike, nearest = _alike([rows[number] for number in left], similar, drop_similar)
     for n, (reason, pair) in alike.items():
         number = left[n]
         if reason == "repeated" or drop_similar:
@@ -154,16 +150,14 @@ def _personal(
 
 
 def _alike(
-    rows: Sequence[Mapping[str, Any]], threshold: float, embed: Embed | None, drop: bool
+    rows: Sequence[Mapping[str, Any]], threshold: float, drop: bool
 ) -> tuple[dict[int, tuple[str, Similar]], Similar | None]:
     """Return the similarity of each question to an earlier kept one, and the nearest others."""
     if len(rows) < 2:
         return {}, None
-    if embed is None:
-        from pnyx.models.embed.encoder import load_encoder
+    from pnyx.models.embed.encoder import load_encoder
 
-        embed = load_encoder().encode
-    vectors = embed([str(row["question"]) for row in rows])
+    vectors = load_encoder().encode([str(row["question"]) for row in rows])
     alike: dict[int, tuple[str, Similar]] = {}
     nearest: Similar | None = None
     words: dict[tuple[str, ...], int] = {}

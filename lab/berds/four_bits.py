@@ -1,4 +1,4 @@
-"""Trains with the weights that are packaged: four bits, as the network's export rounds them."""
+"""Train with weights of four bits, rounded as in the export of the network."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 BLOCK = 128
-"""Weights that share a scale and a zero."""
+"""Number of weights that share a scale and a zero point."""
 _LEVELS = 15
 
 
 class Rounded(nn.Module):  # type: ignore[misc]
-    """Rounds a matrix [out, in] as `reader.export` does; gradients pass as if it did not."""
+    """Round a matrix [out, in] as `reader.export` does; gradients pass through unchanged."""
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """Return the matrix of the values that its four bits stand for."""
+        """Return the matrix of the values that four bits represent."""
         return weight + (rounded(weight) - weight).detach()
 
 
 def rounded(weight: torch.Tensor) -> torch.Tensor:
-    """Return a matrix [rows, columns] of the values that four bits stand for, by blocks of a row.
+    """Return the values that four bits represent, [rows, columns], by blocks within rows.
 
-    The range of a block reaches from its least to its greatest weight, zero included.
+    The range of a block is from its smallest to its largest weight, and includes zero.
     """
     with torch.no_grad():
         blocks = weight.view(len(weight), -1, BLOCK)
@@ -35,7 +35,7 @@ def rounded(weight: torch.Tensor) -> torch.Tensor:
 
 
 def round_weights(body: Mpnet) -> None:
-    """Round the matrices of all layers whenever they are used, and the words for good."""
+    """Round the matrices of all layers whenever they are used, and the words permanently."""
     body.words.weight.data = rounded(body.words.weight.data)
     for layer in body.layers:
         for module in layer.modules():
@@ -44,7 +44,7 @@ def round_weights(body: Mpnet) -> None:
 
 
 def keep_rounded(body: Mpnet) -> None:
-    """End `round_weights`; the matrices stay as they were rounded last."""
+    """Undo `round_weights`; the matrices keep their last rounded values."""
     for module in body.layers.modules():
         if isinstance(module, nn.Linear) and parametrize.is_parametrized(module):
             parametrize.remove_parametrizations(module, "weight")

@@ -1,12 +1,12 @@
-"""An index folder and OpenSearch in the same run: rankings, load time, bytes, time of a question.
+"""Compare an index folder with OpenSearch: rankings, load time, bytes, time per question.
 
     lab/opensearch.sh start
-    PNYX_DATA=DATA python lab/search/opensearch.py --address opensearch://127.0.0.1:9200
-    ... --documents 100000    # a synthetic corpus of so many, beside the real one of 10,725
-    ... --documents 387740 --no-real --words --shards 3    # words alone, which load in less time
+    PNYX_DATA=DATA python lab/search/opensearch_speed.py --address opensearch://127.0.0.1:9200
+    ... --documents 100000    # also a synthetic corpus of this size; the real one has 10,725
+    ... --documents 387740 --no-real --words --shards 3    # only words, which load faster
 
-Vectors, topics and qualities are random (they cost the same). Times are of the wall, and of CPU in
-this process and in the nodes, which does not depend on what else the machine does.
+Vectors, topics and qualities are random, which has the same cost. Times are wall time, and CPU time
+of this process and of the nodes, which does not depend on other work on the machine.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ TOPICS, SIZE = 300, 384
 
 
 class Random:
-    """Embeds by chance, each text as always."""
+    """An embedder of random vectors, always the same for a text."""
 
     name, dimensions = "random", SIZE
 
-    def encode(self, asked: Sequence[str]) -> np.ndarray:
-        return unit(np.stack([np.random.default_rng(len(t)).normal(size=SIZE) for t in asked]))
+    def encode(self, questions: Sequence[str]) -> np.ndarray:
+        return unit(np.stack([np.random.default_rng(len(t)).normal(size=SIZE) for t in questions]))
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ def synthetic(count: int) -> Iterable[Document]:
 
 
 def cpu(address: str) -> tuple[float, float]:
-    """Return the seconds of CPU used by this process, and by the nodes of a cluster."""
+    """Return the CPU seconds used by this process, and by the nodes of a cluster."""
     cluster = Cluster(ClusterAddress.parse(f"{address}/any"))
     nodes = cluster.ask("GET", "/_nodes/stats/process").value["nodes"].values()
     used = sum(node["process"]["cpu"]["total_in_millis"] for node in nodes)
@@ -93,7 +93,7 @@ def cpu(address: str) -> tuple[float, float]:
 
 
 def compare(
-    name: str, documents: Iterable[Document], asked: list[str], spec: argparse.Namespace
+    name: str, documents: Iterable[Document], questions: list[str], spec: argparse.Namespace
 ) -> None:
     address = spec.address
     with tempfile.TemporaryDirectory() as home:
@@ -105,15 +105,15 @@ def compare(
         if not spec.words:
             put_features(folder, count)
         size = sum(file.stat().st_size for file in folder.rglob("*"))
-        print(f"\n{name}: {count:,} documents, {len(asked)} questions, the best 100\n")
+        print(f"\n{name}: {count:,} documents, {len(questions)} questions, the best 100\n")
         print(f"folder: words in {indexed:.1f} s ({used:.1f} s CPU), {size / 1e6:.1f} MB")
         here = Index.open(folder)
         for shards in spec.shards:
             where, before_all = f"{address}/bench-{shards}", cpu(address)
             stats = copy(str(folder), where, LoadPlan(shards=shards, replace=True))
-            own, nodes = (now - b for now, b in zip(cpu(address), before_all, strict=True))
+            local, nodes = (now - b for now, b in zip(cpu(address), before_all, strict=True))
             print(
-                f"OpenSearch, shards: {shards}: {stats.seconds:.1f} s ({own:.1f} s CPU here, "
+                f"OpenSearch, shards: {shards}: {stats.seconds:.1f} s ({local:.1f} s CPU here, "
                 f"{nodes:.1f} in the nodes), {stats.bytes / 1e6:.1f} MB"
             )
             print("| model | folder ms | OpenSearch ms | same ids | largest relative difference |")
@@ -121,26 +121,26 @@ def compare(
             for label, scoring in SCORINGS.items():
                 if spec.words and (scoring.embeds or scoring.model == "touche"):
                     continue
-                print(f"| {label} |{row(here, open_index(where), scoring, asked)}")
+                print(f"| {label} |{row(here, open_index(where), scoring, questions)}")
 
 
-def row(here: Any, there: Any, scoring: Scoring, asked: list[str]) -> str:
+def row(here: Any, there: Any, scoring: Scoring, questions: list[str]) -> str:
     times: dict[int, list[float]] = {0: [], 1: []}
-    apart, same, worst = 0, 0, 0.0
-    for text in [asked[0], *asked]:
-        found = []
+    unequal, same, worst = 0, 0, 0.0
+    for text in [questions[0], *questions]:
+        results = []
         for at, index in enumerate((here, there)):
             begun = time.perf_counter()
-            found.append(index.retrieve(text, scoring, 100, Random()))
+            results.append(index.retrieve(text, scoring, 100, Random()))
             times[at].append(1000 * (time.perf_counter() - begun))
-        a, b = found
+        a, b = results
         same += [h.doc_id for h in a] == [h.doc_id for h in b]
-        apart += len(a) != len(b)
+        unequal += len(a) != len(b)
         pairs = [(x.score, y.score) for x, y in zip(a, b, strict=False)]
         worst = max([worst, *(abs(x - y) / max(abs(x), 1e-3) for x, y in pairs)])
-    own, remote = (statistics.median(times[at][1:]) for at in (0, 1))
-    told = f" {same}/{len(asked) + 1}" + (f", {apart} of other lengths" if apart else "")
-    return f" {own:.1f} | {remote:.1f} |{told} | {worst:.1e} |"
+    local, remote = (statistics.median(times[at][1:]) for at in (0, 1))
+    note = f" {same}/{len(questions) + 1}" + (f", {unequal} of other lengths" if unequal else "")
+    return f" {local:.1f} | {remote:.1f} |{note} | {worst:.1e} |"
 
 
 def main() -> None:
@@ -156,8 +156,8 @@ def main() -> None:
         documents, titles = idebate(Path(os.environ["PNYX_DATA"]))
         compare("idebate", documents, titles[: spec.questions], spec)
     if spec.documents:
-        asked = synthetic_questions(spec.questions, spec.documents, 7)
-        compare("synthetic", synthetic(spec.documents), asked, spec)
+        questions = synthetic_questions(spec.questions, spec.documents, 7)
+        compare("synthetic", synthetic(spec.documents), questions, spec)
 
 
 if __name__ == "__main__":

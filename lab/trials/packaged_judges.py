@@ -1,12 +1,13 @@
-"""How the packaged judges stand the trials of `pnyx audit run`, on real debates.
+"""The packaged judges in the trials of `pnyx audit run`, on real debates.
 
-    PNYX_DATA=DATA python lab/trials/curves.py --work FOLDER
-    ... --write docs/lab/trials.md   # renews its section
+    PNYX_DATA=DATA python lab/trials/packaged_judges.py --work FOLDER
+    ... --write docs/lab/trials.md   # updates its section
 
-An item of relevance is a page's question with one of its arguments, which is relevant; an item of
-support is such an argument with the point that the portal says it makes; one of stance is it with
-either side of the question in turn. `--part development` are
-the pages by which the packaged models were chosen; the test pages taught and chose nothing.
+Items of relevance are the question of a page with one of its arguments, which is relevant. Items of
+support are such an argument with the point that it makes according to the portal. Items of stance
+are the argument with the pro and con side of the question, in turn. `--part development` uses the
+pages on which the packaged models were chosen; the test pages were not used for training or
+choices.
 """
 
 from __future__ import annotations
@@ -42,44 +43,46 @@ RUNS = (
       for task in ("relevance", "support")),
 )  # fmt: skip
 LIMITS = {"joint": 60, "length": 60, "paraphrase": 60, "injection": 40}
-"""Items of the trials that ask more than two questions about each."""
+"""Maximum number of items in trials that ask more than two questions about each."""
 
 
 def items_of(
     sets: list[Collection], part: str, each: int, out: Path
 ) -> dict[str, tuple[Path, int]]:
-    """Write the items of both tasks, so many arguments of each question; return file and pages."""
+    """Write the items of each task, `each` arguments per question; return files and page counts."""
     rows: dict[str, list[dict[str, Any]]] = {"relevance": [], "support": [], "stance": []}
     pages = 0
     for collection in sets:
-        for asked in (one for one in collection.asked if one.part == part):
-            own = [d for d in collection.documents if collection.labels[d.id].page in asked.pages]
-            random.Random(f"0/{asked.question.id}").shuffle(own)
-            pages += bool(own)
-            for document in own[:each]:
-                shared = {"id": document.id, "group": asked.question.id, "label": True}
+        for item in (item for item in collection.questions if item.part == part):
+            documents = [
+                d for d in collection.documents if collection.labels[d.id].page in item.pages
+            ]
+            random.Random(f"0/{item.question.id}").shuffle(documents)
+            pages += bool(documents)
+            for document in documents[:each]:
+                shared = {"id": document.id, "group": item.question.id, "label": True}
                 rows["relevance"].append(
-                    {**shared, "question": asked.question.text, "document": document.text}
+                    {**shared, "question": item.question.text, "document": document.text}
                 )
                 point = collection.labels[document.id].point
                 rows["stance"].append(
-                    {**shared, "question": asked.question.text, "text": document.text,
+                    {**shared, "question": item.question.text, "text": document.text,
                      "stance": "pro" if len(rows["stance"]) % 2 else "con"}
                 )  # fmt: skip
-                del shared["label"]  # nobody said that the text bears out its title
+                del shared["label"]  # there is no label of whether the text supports its title
                 rows["support"].append({**shared, "text": document.text, "statement": point})
-    found = {}
+    files = {}
     for task, some in rows.items():
-        found[task] = out / f"{part}-{task}.jsonl", pages
-        with atomic_text(found[task][0]) as stream:
+        files[task] = out / f"{part}-{task}.jsonl", pages
+        with atomic_text(files[task][0]) as stream:
             stream.writelines(json.dumps(row) + "\n" for row in some)
-    return found
+    return files
 
 
 def ran(
     task: str, trial: str, items: Path, out: Path, limits: Mapping[str, int] = LIMITS
 ) -> dict[str, Any]:
-    """Run one trial by the command, unless FOLDER has it already, and return its summary."""
+    """Run one trial by the command, unless it is in the folder, and return its summary."""
     if (out / "summary.json").exists():
         done: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
         return done
@@ -103,8 +106,8 @@ def ran(
         except SystemExit as ended:
             if ended.code not in (0, 3):
                 raise
-    found: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
-    return found
+    summary: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
+    return summary
 
 
 def show(report: Report, summary: dict[str, Any]) -> None:
@@ -134,8 +137,8 @@ def tried(
     """Run trials, and add their tables to the report."""
     os.environ.pop("PNYX_LLM", None)
     options.work.mkdir(parents=True, exist_ok=True)
-    known = collections(Path(os.environ["PNYX_DATA"]))
-    sets = [known["debatewise"], known["procon"]]
+    by_name = collections(Path(os.environ["PNYX_DATA"]))
+    sets = [by_name["debatewise"], by_name["procon"]]
     items = items_of(sets, options.part, options.each, options.work)
     report.line(f"Debatewise and ProCon, {options.part} pages: {items['support'][1]}, up to "
                 f"{options.each} arguments of each.")  # fmt: skip

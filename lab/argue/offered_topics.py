@@ -1,11 +1,12 @@
-"""Which topics are offered where a question matches none: is the right one among them?
+"""Which topics are offered if a question matches none, and is the right one among them?
 
-    PNYX_DATA=DATA python lab/argue/near.py --work FOLDER [--part development]
+    PNYX_DATA=DATA python lab/argue/offered_topics.py --work FOLDER [--part development]
     ... --write docs/lab/argue.md
 
-Questions in people's own words, and the passages that `argue` reads of each with the title of their
-page as the topic of their label. Beside what the page offers: three topics however unlikely, and
-the topic that five or more of the first eight passages share. FOLDER keeps the indexes.
+The questions are in people's own words. The passages that `argue` reads for each question have the
+title of their page as the topic of their label. The offers of the page are compared with two
+baselines: three topics however unlikely, and the topic that at least five of the first eight
+passages share. FOLDER stores the indexes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 
 @dataclass(frozen=True)
 class Row:
-    """A question: topics of its passages, best first; those topics compared; which are right."""
+    """A question: the topics of its passages, best first; their matches; the right topics."""
 
     read: Sequence[str]
     topics: Sequence[LabelledTopic]
@@ -44,19 +45,19 @@ class Row:
 
     @property
     def counts(self) -> bool:
-        """Whether labels on a topic count, so that none is offered."""
-        return any(one.match.used for one in self.topics)
+        """Whether the labels of a topic are used, so that no topic is offered."""
+        return any(topic.match.used for topic in self.topics)
 
 
 def rows_of(part: str, work: Path) -> list[Row]:
-    """Return a row for each question of a part, asked in people's own words."""
+    """Return a row for each question of a part, in people's own words."""
     by_name, embedder = collections(DATA), embedder_from()
     reworded(by_name)
     rows = []
     for collection in by_name.values():
         index = indexed(collection, work, embedder)
         searcher = Searcher(index, SearchPlan(scoring=Scoring("hybrid")), embedder=embedder)
-        for item in collection.asked:
+        for item in collection.questions:
             if item.part == part:
                 documents = retrieve(searcher, item.question, Plan()).documents
                 pages = [collection.labels[document.id].page for document in documents]
@@ -74,7 +75,7 @@ def _shared(row: Row) -> list[str]:
 
 OFFERS: Mapping[str, Callable[[Row], list[str]]] = {
     "likely enough, up to three": lambda row: [n.match.topic for n in near_topics(row.topics)],
-    "three, however unlikely": lambda row: [one.match.topic for one in row.topics[:3]],
+    "three, however unlikely": lambda row: [topic.match.topic for topic in row.topics[:3]],
     "shared by five of the first eight": _shared,
 }
 
@@ -97,12 +98,12 @@ def main() -> None:
     report.line(f"{len(rows)} {options.part} questions in own words: {counted} of their topic.")
     report.head("offered", "questions", "topics each", "right among them", "right first")
     for name, offer in OFFERS.items():
-        made = [(row, topics) for row in free if (topics := offer(row))]
-        each = sum(len(topics) for _, topics in made) / len(made)
-        among = sum(not row.right.isdisjoint(topics) for row, topics in made)
-        first = sum(topics[0] in row.right for row, topics in made)
-        report.row(name, f"{len(made)} of {len(free)}", f"{each:.1f}",
-                   share(among, len(made)), share(first, len(made)))  # fmt: skip
+        offered = [(row, topics) for row in free if (topics := offer(row))]
+        each = sum(len(topics) for _, topics in offered) / len(offered)
+        among = sum(not row.right.isdisjoint(topics) for row, topics in offered)
+        first = sum(topics[0] in row.right for row, topics in offered)
+        report.row(name, f"{len(offered)} of {len(free)}", f"{each:.1f}",
+                   share(among, len(offered)), share(first, len(offered)))  # fmt: skip
     report.write(options.write)
 
 

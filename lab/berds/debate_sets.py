@@ -1,7 +1,7 @@
-"""What the debate sets teach about support: passages with a side, statements of both sides.
+"""Training data from debate sets: passages with a side, and statements of both sides.
 
-Nothing is read of the labelled BERDS pairs but their statements, so that what is near them can be
-left out (`parts_of`).
+Of the labelled BERDS pairs only the statements are read, so that similar topics can be left out
+(`parts_of`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Topic:
 
     Attributes:
         claim: as a sentence.
-        negation: by rule; empty where no rule gives one.
+        negation: by rule; empty if no rule gives one.
         source: the set it comes from.
         points: (1 for the claim or -1 against it, a point as a sentence).
     """
@@ -52,20 +52,20 @@ class Passage:
 
     Attributes:
         text: the words.
-        topic: a key of the topics; empty for what belongs to no debate.
+        topic: key of its topic; empty if it belongs to no debate.
         source: the set it comes from.
-        side: 1 for the topic's claim, -1 against it, 0 where it takes no side.
-        own: the point it makes (`bears` 1) or answers (-1); empty where none is known.
-        bears: see `own`.
-        yes: other statements that people found it to make.
-        no: statements of its topic that people found it not to make.
+        side: 1 for the topic's claim, -1 against it, 0 if it takes no side.
+        point: the point that it makes (`bears` 1) or answers (-1); empty if unknown.
+        bears: see `point`.
+        yes: other statements that it makes according to people's labels.
+        no: statements of its topic that it does not make according to people's labels.
     """
 
     text: str
     topic: str
     source: str
     side: int = 0
-    own: str = ""
+    point: str = ""
     bears: int = 0
     yes: tuple[str, ...] = ()
     no: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ class Debates:
                 self.passages.append(Passage(piece, topic, source, **more))
 
     def cut(self, text: str) -> list[str]:
-        """Return runs of 80 to 110 words; a text of no more is one."""
+        """Split a text into pieces of 80 to 110 words; shorter texts are one piece."""
         words, pieces, start = tidy(text).split(), [], 0
         if len(words) <= MOST_WORDS:
             return [" ".join(words)]
@@ -129,7 +129,7 @@ class Debates:
             self._topic(key, row["title"], "idebate")
             self._add(row["intro"], key, "introduction", pieces=4)
         rows = list(packed_lines(folder / "arguments.jsonl.gz"))
-        # A point's name ends in a, that of its counter in b.
+        # The id of a point ends in a, that of its counter in b.
         points = {r["id"][:-1]: sentence(r["conclusion"]) for r in rows if r["type"] == "point"}
         for row in rows:
             key = f"idebate {row['theme']}/{row['debate']}"
@@ -139,7 +139,7 @@ class Debates:
             bears = 0 if not point else 1 if row["type"] == "point" else -1
             if bears == 1:
                 self.topics[key].points.append((side, point))
-            self._add(row["premise"], key, "idebate", side=side, own=point, bears=bears)
+            self._add(row["premise"], key, "idebate", side=side, point=point, bears=bears)
 
     def _portal(self, name: str) -> None:
         pages = json.loads((self.data / f"perspectrum/{name}_raw.json").read_text("utf-8"))
@@ -151,10 +151,10 @@ class Debates:
                     point = sentence(row["perspective_title"])
                     topic.points.append((side, point))
                     text = " ".join(row["argument"]["description"])
-                    self._add(text, key, name, side=side, own=point, bears=1)
+                    self._add(text, key, name, side=side, point=point, bears=1)
 
     def _ibm_arguments(self) -> None:
-        """One to four arguments of a side of IBM's ranking make one passage."""
+        """Add passages of one to four arguments on the same side of IBM's ranking."""
         sides = defaultdict(list)
         for row in table(self.data / "ibm_argq_rank_30k/arg_quality_rank_30k.csv.gz"):
             sure = float(row["stance_WA_conf"]) >= 0.8 and float(row["WA"]) > 0.5
@@ -193,12 +193,12 @@ class Debates:
             yes, no = matched[row["arg_id"]]
             key = f"points {row['topic']}"
             self._topic(key, row["topic"], "key-points")
-            said = Passage(tidy(row["argument"]), key, "key-points", int(row["stance"]))
-            said.yes, said.no = tuple(yes), tuple(no)
-            self.passages.append(said)
+            passage = Passage(tidy(row["argument"]), key, "key-points", int(row["stance"]))
+            passage.yes, passage.no = tuple(yes), tuple(no)
+            self.passages.append(passage)
 
     def _perspectrum(self) -> None:
-        """All wordings of a perspective but the first make a passage, the first its point."""
+        """Add passages: all wordings of a perspective except the first, which is the point."""
         folder = self.data / "perspectrum"
         pool = json.loads((folder / "perspective_pool_v1.0.json").read_text("utf-8"))
         texts = {row["pId"]: sentence(row["text"]) for row in pool}
@@ -208,18 +208,18 @@ class Debates:
             topic = self._topic(key, row["text"], "perspectrum")
             for perspective in row["perspectives"]:
                 side = {"SUPPORT": 1, "UNDERMINE": -1}.get(perspective["stance_label_3"])
-                own = [texts[i] for i in perspective["pids"] if i in texts]
-                if side is None or not own:
+                wordings = [texts[i] for i in perspective["pids"] if i in texts]
+                if side is None or not wordings:
                     continue
-                topic.points.append((side, own[0]))
-                text = " ".join(own[1:] or own)
-                said = Passage(text, key, "perspectrum", side)
-                if len(own) > 1:
-                    said.own, said.bears = own[0], 1
-                self.passages.append(said)
+                topic.points.append((side, wordings[0]))
+                text = " ".join(wordings[1:] or wordings)
+                passage = Passage(text, key, "perspectrum", side)
+                if len(wordings) > 1:
+                    passage.point, passage.bears = wordings[0], 1
+                self.passages.append(passage)
 
     def _expansions(self) -> None:
-        """What GPT-4 wrote to search BERDS's development questions: where it says yes or no."""
+        """Add GPT-4's searches for BERDS's development questions if they start with yes or no."""
         for name in ("arguana_generated", "kialo", "opinionqa"):
             path = self.data / "berds" / f"{name}_query_exp.dev.jsonl"
             for line in path.read_text("utf-8").splitlines():
@@ -229,58 +229,58 @@ class Debates:
                     continue
                 yes, no = map(sentence, row["perspectives"])
                 self.topics.setdefault(key, Topic(yes, no, "views"))
-                said = re.fullmatch(r"(Yes|No)[,.] (.*)", tidy(row["text"]))
-                if said is not None:
-                    text = said[2][:1].upper() + said[2][1:]
-                    side = 1 if said[1] == "Yes" else -1
+                match = re.fullmatch(r"(Yes|No)[,.] (.*)", tidy(row["text"]))
+                if match is not None:
+                    text = match[2][:1].upper() + match[2][1:]
+                    side = 1 if match[1] == "Yes" else -1
                     self.passages.append(Passage(text, key, "views", side))
 
 
 def encyclopaedic(data: Path) -> list[str]:
-    """Return passages of the question-answering sets: they take no side in any debate."""
-    found: dict[str, None] = {}
+    """Return passages of question-answering sets, which take no side in any debate."""
+    passages: dict[str, None] = {}
     for name in ("asqa", "qampari", "rag_bench"):
         for row in table(data / f"diras_general_qa/train/{name}_train_data.csv"):
             text = row.get("document")
             if text is None:  # a whole prompt, the paragraph in quotes
-                asked = re.search(r'<paragraph>: "(.*?)"\s*(?:\n|<\|)', row["input"], re.DOTALL)
-                text = asked.group(1) if asked else ""
+                match = re.search(r'<paragraph>: "(.*?)"\s*(?:\n|<\|)', row["input"], re.DOTALL)
+                text = match.group(1) if match else ""
             words = tidy(text).split()
             for start in range(0, max(1, len(words) - 60), 100):
-                found[" ".join(words[start : start + 100])] = None
-    return [text for text in found if len(text.split()) >= 40]
+                passages[" ".join(words[start : start + 100])] = None
+    return [text for text in passages if len(text.split()) >= 40]
 
 
 def reports(data: Path) -> list[str]:
-    """Return passages of reports on the news: on contentious matters, mostly of no side."""
-    found: dict[str, None] = {}
+    """Return passages of news reports, which are on contentious topics but mostly take no side."""
+    passages: dict[str, None] = {}
     with (data / "reportgen/ragtime26_bitem/T1_run_1.jsonl").open(encoding="utf-8") as stream:
         for line in stream:
-            text = tidy(" ".join(one["text"] for one in json.loads(line)["responses"]))
+            text = tidy(" ".join(response["text"] for response in json.loads(line)["responses"]))
             words = text.split()
             for start in range(0, max(1, len(words) - 60), 100):
-                found[" ".join(words[start : start + 100])] = None
-    return list(found)
+                passages[" ".join(words[start : start + 100])] = None
+    return list(passages)
 
 
 SPLIT = Path(__file__).with_name("split.json")
-"""Part -> SHA-1 of the keys of its topics, 8 digits each; every packaged model was trained by it.
+"""Part -> SHA-1 of the keys of its topics, 8 digits each; every packaged model was trained with it.
 
-Made once, by cosines of the claims: 60 Debatewise pages drawn for development and 60 for the test,
-and dropped all that was nearer than `NEAR` to these or to BERDS's statements. Kept as a file, since
-the claims change with `claim_rules`.
+It was made once, from the cosines of claims: 60 Debatewise pages were drawn for development and 60
+for the test, and all topics closer than `NEAR` to these or to BERDS's statements were dropped. It
+is stored in a file, because the claims change with `claim_rules`.
 """
 
 
 def parts_of(debates: Debates) -> dict[str, str]:
-    """Return for each topic's key train, development, test or dropped."""
-    kept = json.loads(SPLIT.read_text("utf-8"))
-    parts = {digest: part for part, digests in kept.items() for digest in digests.split()}
+    """Return the part of each topic, by key: train, development, test or dropped."""
+    split = json.loads(SPLIT.read_text("utf-8"))
+    parts = {digest: part for part, digests in split.items() for digest in digests.split()}
     return {key: parts[hashlib.sha1(key.encode()).hexdigest()[:8]] for key in debates.topics}
 
 
 def turned(statement: str) -> str:
-    """Return a statement's negation, empty where no rule gives a plain one."""
+    """Return the negation of a statement; empty if no rule gives an ordinary sentence."""
     other = opposite(statement) or ""
     return other if is_plain(other) else ""
 

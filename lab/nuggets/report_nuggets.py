@@ -1,6 +1,6 @@
 """How well does the packaged judge find nuggets of reports? Tables of docs/lab/nuggets.md.
 
-    PNYX_DATA=DATA PNYX_NUGGETS=LABELS python lab/nuggets/reports.py --former OLD.json
+    PNYX_DATA=DATA PNYX_NUGGETS=LABELS python lab/nuggets/report_nuggets.py --former OLD.json
 
 Compares the shipped calibration with a former one (`git show COMMIT:src/pnyx/judging/calibrations/
 nugget.json > OLD.json`), with the overlap of words alone, and with always saying no, on the
@@ -46,28 +46,28 @@ class Scorer:
     def measures(self, x: Numbers, y: Numbers, weights: Numbers) -> Numbers:
         """Return the measures, shape [draws, 5]."""
         score, gold = self.score(x), y.astype(float)
-        said = (score >= self.threshold).astype(float)
-        hits = weights @ (gold * said)
+        predicted = (score >= self.threshold).astype(float)
+        hits = weights @ (gold * predicted)
         with np.errstate(invalid="ignore", divide="ignore"):
-            columns = [hits / (weights @ said), hits / (weights @ gold)]
-        columns += [weighted_f1(gold, said, weights), weighted_auroc(gold, score, weights)]
+            columns = [hits / (weights @ predicted), hits / (weights @ gold)]
+        columns += [weighted_f1(gold, predicted, weights), weighted_auroc(gold, score, weights)]
         empty = np.full(len(weights), np.nan)
         columns.append(weighted_ece(gold, score, weights) if self.is_probability else empty)
         return np.stack(columns, axis=1)
 
 
 def calibrated(path: Path, name: str) -> Scorer:
-    """Return the scorer of a calibration's file; a former one does not know the overlap."""
+    """Return the scorer of a calibration file; features missing from it have weight 0."""
     task = json.loads(path.read_text(encoding="utf-8"))["tasks"]["nugget"]
     weights = np.array([task["weights"].get(feature, 0.0) for feature in _tool.NAMES])
     return Scorer(name, lambda x: logistic(task["intercept"] + x @ weights), task["threshold"])
 
 
 def overlap_alone(development: tuple[Numbers, Numbers]) -> Scorer:
-    """Return the share of a nugget's words in the text, its threshold from development lines."""
-    place = _tool.NAMES.index("overlap")
+    """Score by the share of a nugget's words in the text; threshold from development data."""
+    column = _tool.NAMES.index("overlap")
     x, y = development
-    return Scorer("overlap of words", lambda x: x[:, place], best_f1_threshold(x[:, place], y))
+    return Scorer("overlap of words", lambda x: x[:, column], best_f1_threshold(x[:, column], y))
 
 
 def cell(values: Numbers, draws: Numbers) -> str:
@@ -75,8 +75,8 @@ def cell(values: Numbers, draws: Numbers) -> str:
     low, high = percentile_interval(draws)
     if not np.isfinite(values) or low is None:
         return "-"
-    shown = [f"{round(float(value), 2) + 0.0:.2f}" for value in (values, low, high)]  # never -0.00
-    return f"{shown[0]} [{shown[1]}, {shown[2]}]"
+    texts = [f"{round(float(value), 2) + 0.0:.2f}" for value in (values, low, high)]  # never -0.00
+    return f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
 def table(scorers: list[Scorer], x: Numbers, y: Numbers, groups: Numbers) -> list[str]:
@@ -84,31 +84,31 @@ def table(scorers: list[Scorer], x: Numbers, y: Numbers, groups: Numbers) -> lis
     clusters = np.unique(groups, return_inverse=True)[1]
     once = np.ones((1, len(y)))
     weights = np.concatenate(list(draw_weights(clusters, Bootstrap(2000))))
-    rows, kept = [], []
+    rows, results = [], []
     for scorer in scorers:
         values, draws = scorer.measures(x, y, once)[0], scorer.measures(x, y, weights)
-        kept.append((values, draws))
+        results.append((values, draws))
         cells = [cell(values[i], draws[:, i]) for i in range(len(MEASURES))]
         rows.append(f"| {scorer.name} | {' | '.join(cells)} |")
     for title, other in (("shipped less former", 0), ("shipped less overlap", 2)):
-        values, draws = (kept[1][i] - kept[other][i] for i in (0, 1))
+        values, draws = (results[1][i] - results[other][i] for i in (0, 1))
         cells = [cell(values[i], draws[:, i]) for i in range(len(MEASURES))]
         rows.append(f"| {title} | {' | '.join(cells)} |")
     return rows
 
 
 def recall_table(scorers: list[Scorer], pairs: Pairs, x: Numbers) -> list[str]:
-    """Return the mean share of insights that reports give, by the judge's lines and by people."""
+    """Return rows of the mean share of insights that reports give, by judges and by people."""
     people = {
         (p.extra["report"], p.extra["insight"]): label
         for p, label in _labels.whole_reports("held-out")
     }
     groups = {p.extra["report"]: p.group for p, _ in pairs}
 
-    def by_report(found: dict[tuple[int, str], bool]) -> Numbers:
+    def by_report(verdicts: dict[tuple[int, str], bool]) -> Numbers:
         shares = defaultdict(list)
-        for (report, _), given in found.items():
-            shares[report].append(given)
+        for (report, _), verdict in verdicts.items():
+            shares[report].append(verdict)
         return np.array([np.mean(shares[report]) for report in groups])
 
     clusters = np.unique(list(groups.values()), return_inverse=True)[1]
@@ -116,11 +116,11 @@ def recall_table(scorers: list[Scorer], pairs: Pairs, x: Numbers) -> list[str]:
     rows = []
     true = by_report(people)
     for name, scorer in [("people", None), *((s.name, s) for s in scorers)]:
-        found = dict(people) if scorer is None else dict.fromkeys(people, False)
+        verdicts = dict(people) if scorer is None else dict.fromkeys(people, False)
         if scorer is not None:
             for (pair, _), yes in zip(pairs, scorer.score(x) >= scorer.threshold, strict=True):
-                found[pair.extra["report"], pair.extra["insight"]] |= bool(yes)
-        shares = by_report(found)
+                verdicts[pair.extra["report"], pair.extra["insight"]] |= bool(yes)
+        shares = by_report(verdicts)
         cells = [
             cell(np.float64(v.mean()), weights @ v / weights.sum(axis=1))
             for v in (shares, shares - true)

@@ -1,4 +1,4 @@
-"""Draws what teaches sides: a passage, and a claim and its opposite, of which it supports one."""
+"""Draw training steps of passages with a claim and its opposite, one of which they support."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
-from debates import Passage, Topic
-from feeding import Step
+from debate_sets import Passage, Topic
 from reader import OPPOSES, SUPPORTS, Words, pack
+from relevance_steps import Step
 
 SHARES = {
     "idebate": 0.38,
@@ -23,19 +23,19 @@ SHARES = {
     "point": 0.14,
     "views": 0.03,
 }
-"""How often a passage of a set is drawn. Short ones cost little, so they are many."""
+"""Share of passages drawn from each set. Short ones are cheap, so many of them are used."""
 
 _FIRST = 0.5
-"""Share of long passages of which the beginning is read, where the side is plainest."""
+"""Share of shortened passages that keep the beginning, where the side is clearest."""
 _WHOLE = 0.25
-"""Share of which all is read."""
+"""Share of long passages that are not shortened."""
 _LEAST, _MOST = 25, 60
 _POINT = 0.25
-"""Share of passages that begin with their point, as a heading would stand there."""
+"""Share of passages that start with their point, like a heading."""
 
 _HOUSE = re.compile(r"^this house (would|should) ", re.IGNORECASE)
 _PLAIN = 0.6
-"""Share of motions ("This House would ...") that are asked as "We should ..."."""
+"""Share of motions ("This House would ...") that are reworded as "We should ..."."""
 
 _DRAWN = 1200
 _TOKENS = 1500
@@ -45,11 +45,11 @@ class SideFeed:
     """Endless steps of passages of a known side, the same for the same seed.
 
     Args:
-        topics: those to train on.
-        passages: of these topics.
-        words: tokens.
-        seed: of all that is drawn.
-        tokens: of a step, about.
+        topics: topics to train on.
+        passages: passages of these topics.
+        words: the tokenizer.
+        seed: seed of the random draws.
+        tokens: approximate number of tokens in a step.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class SideFeed:
         self._drawn: dict[str, list[Passage]] = defaultdict(list)
 
     def reseed(self, seed: int) -> None:
-        """Draw anew, by another seed."""
+        """Restart the random draws with another seed."""
         self._random = random.Random(seed)
 
     def steps(self) -> Iterator[Step]:
-        """Yield steps; texts of like length stand together."""
+        """Yield steps of texts of similar length."""
         while True:
             rows = sorted((self._row() for _ in range(_DRAWN)), key=_length)
             blocks: list[list[tuple[list[int], list[list[int]]]]] = [[]]
@@ -103,7 +103,7 @@ class SideFeed:
         return self._words.passage(self._read(passage)), list(map(self._words.statement, pair))
 
     def _read(self, passage: Passage) -> str:
-        """Return what is read of a passage: the whole, its beginning or another part."""
+        """Return the whole passage, its beginning or another part."""
         words, draw = passage.text.split(), self._random
         if len(words) > _MOST and draw.random() >= _WHOLE:
             size = draw.randint(_LEAST, _MOST)
@@ -111,7 +111,7 @@ class SideFeed:
             words = words[start : start + size]
         text = " ".join(words)
         if passage.bears > 0 and passage.source != "perspectrum" and draw.random() < _POINT:
-            text = f"{passage.own} {text}"
+            text = f"{passage.point} {text}"
         return text
 
 

@@ -1,8 +1,8 @@
-"""Trains a network on debates, and one of fewer layers that also learns from it.
+"""Train a network on debates, and a smaller one that also learns from it.
 
-Each step takes passages with statements of known relation (`feeding`) and passages with pairs of
-opposite statements (`opposites`, twice as often as `siding`). Worker processes draw them. A
-training lasts so many seconds, not steps.
+Each step has passages with statements of known relation (`relevance_steps`), and passages with
+pairs of opposite statements (`opposite_steps`, twice as often as `side_steps`). Worker processes
+draw them. The length of a training is given in seconds, not steps.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from feeding import Step
-from learning import loss_of
+from four_bits import keep_rounded, round_weights
 from reader import OPPOSES, SUPPORTS, Reader, quick_products
-from rounding import keep_rounded, round_weights
+from reader_loss import loss_of
+from relevance_steps import Step
 from torch import nn
 from torch.nn.utils import parametrize
 
 WARMUP, LONGEST = 0.05, 1.0
-"""Share of the time in which the rate rises; norm to which longer gradients are cut."""
+"""Share of the time in which the learning rate rises; maximum norm of the gradient."""
 HEAD = 5
-"""The head learns so many times as fast as the layers."""
+"""Learning rate of the head, relative to that of the layers."""
 SOFTNESS, HARD, FAR = 2.0, 0.5, 0.1
-"""Temperature of the teacher's and the student's classes; weights of what debates say of
-themselves, and of the distance of the log-odds, beside them."""
+"""Temperature of the classes of teacher and student; weights of the loss on the labels of debates,
+and of the distance of log-odds, relative to the loss on classes."""
 ROUNDED_FROM = 0.5
 """Share of a student's time from which its weights are rounded to four bits."""
 _DEPTH, _PATIENCE, _SHOWN = 24, 600, 100
@@ -38,8 +38,8 @@ class Batches:
     """Endless steps from worker processes; `relevance`, `opposites` and `sides`.
 
     Args:
-        feeds: of each kind, what has `steps` and `reseed`.
-        workers: how many processes.
+        feeds: an object with `steps` and `reseed` for each kind.
+        workers: number of processes.
     """
 
     def __init__(self, feeds: Mapping[str, Any], workers: int) -> None:
@@ -72,16 +72,20 @@ def on(step: Step, device: str) -> Step:
 
 
 def soft_loss(odds: torch.Tensor, taught: torch.Tensor) -> torch.Tensor:
-    """Return how far classes and log-odds of support are from the teacher's, [pairs, 3] each."""
+    """Return the distance of classes and log-odds from those of the teacher, [pairs, 3] each."""
     log = torch.log_softmax(odds / SOFTNESS, -1)
-    apart = nn.functional.kl_div(log, torch.softmax(taught / SOFTNESS, -1), reduction="batchmean")
-    own, other = (z[:, SUPPORTS] - torch.logsumexp(z[:, OPPOSES:], 1) for z in (odds, taught))
-    found: torch.Tensor = apart * SOFTNESS**2 + FAR * nn.functional.smooth_l1_loss(own, other)
-    return found
+    divergence = nn.functional.kl_div(
+        log, torch.softmax(taught / SOFTNESS, -1), reduction="batchmean"
+    )
+    student, other = (z[:, SUPPORTS] - torch.logsumexp(z[:, OPPOSES:], 1) for z in (odds, taught))
+    loss: torch.Tensor = divergence * SOFTNESS**2 + FAR * nn.functional.smooth_l1_loss(
+        student, other
+    )
+    return loss
 
 
 def rate_share(done: float) -> float:
-    """Return the share of the learning rate when so much of the time is over, in [0, 1]."""
+    """Return the factor of the learning rate after a share of the time, both in [0, 1]."""
     return max(0.0, min(1.0, (done + 1e-3) / WARMUP, (1 - done) / (1 - WARMUP)))
 
 
@@ -93,11 +97,12 @@ def train(
     device: str,
     teacher: Reader | None = None,
 ) -> int:
-    """Train for so long, and return the number of steps; words, places and distances stay.
+    """Train for `seconds` and return the number of steps; the embeddings are not changed.
 
-    What has a teacher is a student: it learns from it, and the last half with weights of four bits.
+    With a teacher, the network also learns from it, and the weights have four bits in the second
+    half.
     """
-    torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every width
+    torch.backends.cuda.enable_cudnn_sdp(False)  # it makes a new plan for every width
     body = reader.to(device).train().body
     for part in (body.words, body.places, body.distances):
         part.requires_grad_(requires_grad=False)
@@ -131,12 +136,12 @@ def _loss(
     with quick_products(device), parametrize.cached():
         for step in steps:
             odds = reader(*step.packed).float()
-            own = loss_of(odds, step)
+            loss = loss_of(odds, step)
             if teacher is not None:
                 with torch.no_grad():
                     taught = teacher(*step.packed).float()
-                own = HARD * own + soft_loss(odds, taught)
-            total = total + own
+                loss = HARD * loss + soft_loss(odds, taught)
+            total = total + loss
     return total
 
 

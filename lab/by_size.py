@@ -1,7 +1,7 @@
 """Measure what one machine can do by size: index, search and serve by words; measure verdicts.
 
-    python lab/scaling.py --write docs/lab/scaling.md        # 1,000,000: about 30 minutes
-    python lab/scaling.py --sizes 1000                   # a short test run
+    python lab/by_size.py --write docs/lab/scaling.md        # 1,000,000: about 30 minutes
+    python lab/by_size.py --sizes 1000                   # a short test run
 
 Documents are those of `search/corpus.py`: words from a shifted Zipf law, on average 197 per
 document. Each command runs in its own process with an empty store.
@@ -10,7 +10,6 @@ document. Each command runs in its own process with an empty store.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import signal
 import subprocess
@@ -28,7 +27,7 @@ sys.path[:0] = [str(HERE / "judging"), str(HERE / "search")]
 
 from common import Report, arguments  # noqa: E402
 from corpus import VOCABULARY, questions, texts  # noqa: E402
-from whole import PNYX, Run, measure_support, memory_of, run  # noqa: E402
+from whole import PNYX, Run, address_of, measure_support, memory_of, run  # noqa: E402
 
 TOPICS, SEARCHES = 1_000, 200
 
@@ -46,25 +45,24 @@ def size_of(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
-def serve(folder: Path, asked: list[str]) -> str:
+def serve(folder: Path, searches: list[str]) -> str:
     """Send questions to a server, one after another."""
     command = [*PNYX, "serve", "my.index", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        address = next(
-            found[0] for line in process.stderr if (found := re.search(r"http://[\w.:]+", line))
-        )
+        address = address_of(process)
         times = []
-        for question in asked:
+        for question in searches:
             begun = time.perf_counter()
             query = urllib.parse.urlencode({"q": question})
             urllib.request.urlopen(f"{address}/v1/search?{query}", timeout=600).read()
             times.append(time.perf_counter() - begun)
-        memory, own = memory_of(process.pid), memory_of(process.pid, "RssAnon")
+        memory, anonymous = memory_of(process.pid), memory_of(process.pid, "RssAnon")
         process.send_signal(signal.SIGINT)
         process.communicate()
     half, most = np.percentile(np.array(times) * 1000, [50, 99])
-    return f"p50 {half:,.0f} ms, p99 {most:,.0f} ms, {own:,.0f} MB its own of {memory:,.0f} MB"
+    return (
+        f"p50 {half:,.0f} ms, p99 {most:,.0f} ms, {anonymous:,.0f} MB its own of {memory:,.0f} MB"
+    )
 
 
 def each(taken: Run, count: int) -> str:
@@ -74,8 +72,8 @@ def each(taken: Run, count: int) -> str:
 def measured(folder: Path, count: int) -> dict[str, str]:
     """Return the cost of each step for `count` documents and verdicts."""
     write_documents(folder / "documents.jsonl", count)
-    asked = questions(TOPICS + SEARCHES, count, 0)
-    topics, searches = asked[:-SEARCHES], asked[-SEARCHES:]
+    queries = questions(TOPICS + SEARCHES, count, 0)
+    topics, searches = queries[:-SEARCHES], queries[-SEARCHES:]
     (folder / "topics.jsonl").write_text(
         "".join(json.dumps({"id": f"t{n}", "text": text}) + "\n" for n, text in enumerate(topics))
     )
@@ -95,19 +93,19 @@ def measured(folder: Path, count: int) -> dict[str, str]:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    asked = parser.parse_args()
+    options = parser.parse_args()
     report = Report("scaling")
-    report.head("", *(f"{count:,}" for count in asked.sizes))
-    found = []
-    for count in asked.sizes:
+    report.head("", *(f"{count:,}" for count in options.sizes))
+    columns = []
+    for count in options.sizes:
         folder = Path(tempfile.mkdtemp())
         try:
-            found.append(measured(folder, count))
+            columns.append(measured(folder, count))
         finally:
             shutil.rmtree(folder)
-    for values in zip(*(rows.items() for rows in found), strict=True):
+    for values in zip(*(rows.items() for rows in columns), strict=True):
         report.row(values[0][0], *(value for _, value in values))
-    report.write(asked.write)
+    report.write(options.write)
 
 
 if __name__ == "__main__":

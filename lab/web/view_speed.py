@@ -1,9 +1,9 @@
-"""How fast `pnyx view` is: results of many runs are made, read, and each kind of page asked for.
+"""Speed of `pnyx view`: generate results of many runs, read them, and request each kind of page.
 
-    python lab/web/viewing.py --write docs/lab/viewing.md
+    python lab/web/view_speed.py --write docs/lab/viewing.md
 
-It prints the seconds to build the catalogue and to open it again, its peak memory and size, and for
-each kind of page, over HTTP on this machine, the median and the slowest of the answers' times.
+It reports the seconds to build the catalogue and to open it again, its peak memory and size, and
+for each kind of page the median and maximum response time over HTTP on this machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WORDS = (
 
 
 def finding(rng: random.Random, name: str = "") -> dict:
-    """Return a finding; one in fifty is unscored."""
+    """Return a random finding; one in fifty is unscored."""
     if rng.random() < 0.02:
         return {"value": None, "by": "model", "why": "refusal: no", "probability": None, "id": name}
     p = round(rng.random(), 4)
@@ -61,7 +61,7 @@ def report(rng: random.Random, run: str, topic: str, sentences: int) -> dict:
                 "unscored_answers": [],
             }
         )
-    bank = random.Random(topic)  # the runs are asked for the same
+    bank = random.Random(topic)  # all runs have the same nuggets
     nuggets = [
         {
             "id": f"n{n}",
@@ -99,7 +99,7 @@ def generate(folder: Path, runs: int, topics: int, judgements: int, sentences: i
         for n in range(judgements):
             run, topic = names[0][n % runs], names[1][n // runs % topics]
             sentence, doc = n // (runs * topics) + 1, f"d{rng.randrange(200)}"
-            found = finding(rng)
+            verdict = finding(rng)
             row = {
                 "run_id": run,
                 "topic_id": topic,
@@ -109,9 +109,9 @@ def generate(folder: Path, runs: int, topics: int, judgements: int, sentences: i
                 "task": "support",
                 "group": topic,
                 "dimension": None,
-                "value": found["value"],
-                "probability": found["probability"],
-                "unscored": None if found["value"] is not None else found["why"],
+                "value": verdict["value"],
+                "probability": verdict["probability"],
+                "unscored": None if verdict["value"] is not None else verdict["why"],
                 "explanation": " ".join(rng.choices(WORDS, k=12)),
                 "evidence": "",
                 "judge": "a-model",
@@ -120,8 +120,8 @@ def generate(folder: Path, runs: int, topics: int, judgements: int, sentences: i
                 "notes": None,
             }
             stream.write(json.dumps(row) + "\n")
-    told = {"format": "pnyx-results", "task": "report", "judge": "a-model"}
-    (folder / "manifest.json").write_text(json.dumps(told))
+    manifest = {"format": "pnyx-results", "task": "report", "judge": "a-model"}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 @contextmanager
@@ -146,20 +146,20 @@ def served(app: object) -> Iterator[str]:
 
 
 def sampled(rng: random.Random, catalogue: object, count: int) -> dict[str, list[str]]:
-    """Return kind of page -> addresses to ask for: the first, the last, and others at random."""
+    """Return kind of page -> addresses to request: the first, the last, and random others."""
     from pnyx.web.rendering import Links
     from pnyx.web.results.routes import addresses
 
     by_kind: dict[str, list[str]] = {}
     for address in addresses(catalogue):
         by_kind.setdefault(address.page or "overview", []).append(Links().to(*address.whole))
-    found = {}
+    by_page = {}
     for kind, every in by_kind.items():
         ends = [every[0], every[-1]]
-        found[kind] = [*ends, *rng.sample(every, min(len(every), count - 2))]
+        by_page[kind] = [*ends, *rng.sample(every, min(len(every), count - 2))]
     searches = ("sleep", "homework children", "marks matters", "xyzzy", "l")
-    found["search"] = [f"/search?q={quote(one)}" for one in searches]
-    return found
+    by_page["search"] = [f"/search?q={quote(query)}" for query in searches]
+    return by_page
 
 
 def main() -> None:
@@ -173,23 +173,23 @@ def main() -> None:
         os.environ["PNYX_CACHE"] = f"{temporary}/cache"
         results = Path(temporary) / "results"
         generate(results, chosen.runs, chosen.topics, chosen.judgements, chosen.sentences)
-        told = Report("viewing")
-        told.line(
+        output = Report("viewing")
+        output.line(
             f"{chosen.runs} runs, {chosen.topics} topics, {chosen.runs * chosen.topics:,} judged "
             f"reports of {chosen.sentences} sentences, {chosen.judgements:,} judgements."
         )
-        measure(results, chosen.count, told)
-        told.write(chosen.write)
+        measure(results, chosen.count, output)
+        output.write(chosen.write)
 
 
-def measure(results: Path, count: int, told: Report) -> None:
-    """Read results, ask for pages, and tell what it took."""
+def measure(results: Path, count: int, output: Report) -> None:
+    """Read results, request pages, and report times and sizes."""
     import httpx2
 
     from pnyx.web.results.application import view_app
     from pnyx.web.results.open_catalogue import CurrentCatalogue, open_catalogue
 
-    size = sum(one.stat().st_size for one in results.iterdir()) / 1e6
+    size = sum(file.stat().st_size for file in results.iterdir()) / 1e6
     start, busy = time.perf_counter(), time.process_time()
     catalogue = open_catalogue([str(results)])
     built, busy = time.perf_counter() - start, time.process_time() - busy
@@ -197,12 +197,12 @@ def measure(results: Path, count: int, told: Report) -> None:
     current = CurrentCatalogue([str(results)])
     opened = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    kept = catalogue.path.stat().st_size / 1e6
-    told.line(
+    disk = catalogue.path.stat().st_size / 1e6
+    output.line(
         f"{size:.0f} MB of results: built in {built:.1f} s ({busy:.1f} s of one core, at most "
-        f"{peak:.0f} MB of memory), {kept:.0f} MB kept; opened again in {1000 * opened:.0f} ms."
+        f"{peak:.0f} MB of memory), {disk:.0f} MB kept; opened again in {1000 * opened:.0f} ms."
     )
-    told.head("page", "asked", "p50 ms", "max ms", "p50 ms of a core", "KB")
+    output.head("page", "asked", "p50 ms", "max ms", "p50 ms of a core", "KB")
     wanted = sampled(random.Random(1), catalogue, count)
     with (
         served(view_app(current)) as address,
@@ -219,7 +219,7 @@ def measure(results: Path, count: int, told: Report) -> None:
                 answer.raise_for_status()
                 bytes_.append(len(answer.content) / 1000)
             middle, core, kb = map(statistics.median, (times, cores, bytes_))
-            told.row(
+            output.row(
                 kind, len(paths), f"{middle:.0f}", f"{max(times):.0f}", f"{core:.0f}", f"{kb:.0f}"
             )
 

@@ -1,4 +1,4 @@
-"""Draws what teaches to read a side in any wording: a passage and four pairs of statements."""
+"""Draw training steps of passages with four pairs of opposite statements in many wordings."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import torch
-from debates import Passage, Topic
-from feeding import Step
+from debate_sets import Passage, Topic
 from reader import NEITHER, OPPOSES, SUPPORTS, Words, pack
-from siding import SHARES
+from relevance_steps import Step
+from side_steps import SHARES
 from wordings import Pair, patterns, written, written_pair
 
 _WRITTEN = 0.6
-"""Share of passages of topics for which questions were written."""
+"""Share of passages from topics with hand-written questions."""
 _PAIRS, _QUESTIONS = 4, 3
-"""Pairs of a passage, the last of another topic; of these at most so many written."""
+"""Pairs per passage, the last one from another topic; maximum number of hand-written ones."""
 _OTHER = 0.7
-"""Share of last pairs that are a written question."""
+"""Share of last pairs that are a hand-written question."""
 
 _LEAST, _MOST, _WHOLE, _LONGEST = 25, 55, 0.1, 90
 _POINT = 0.2
-"""Share of passages that begin with their point, as a heading would stand there."""
+"""Share of passages that start with their point, like a heading."""
 _PLAIN = 0.6
 _HOUSE = re.compile(r"^this house (would|should) ", re.IGNORECASE)
 _DRAWN, _TOKENS = 500, 2600
@@ -36,11 +36,11 @@ class OppositeFeed:
     """Endless steps, the same for the same seed.
 
     Args:
-        topics: those to train on.
-        passages: of these topics.
-        words: tokens.
-        seed: of all that is drawn.
-        tokens: of a step, about.
+        topics: topics to train on.
+        passages: passages of these topics.
+        words: the tokenizer.
+        seed: seed of the random draws.
+        tokens: approximate number of tokens in a step.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class OppositeFeed:
         self._shares = {name: share for name, share in SHARES.items() if name in self._of_set}
 
     def reseed(self, seed: int) -> None:
-        """Draw anew, by another seed."""
+        """Restart the random draws with another seed."""
         self._draw = random.Random(seed)
 
     def steps(self) -> Iterator[Step]:
-        """Yield passages with pairs of statements, of each pair the right one first."""
+        """Yield passages with pairs of statements, the right one first in each pair."""
         relations = [SUPPORTS, OPPOSES] * (_PAIRS - 1) + [NEITHER] * 2
         while True:
             blocks: list[list[Row]] = [[]]
@@ -80,16 +80,16 @@ class OppositeFeed:
                 blocks[-1].append(row)
             self._draw.shuffle(blocks)
             for block in filter(None, blocks):
-                told = torch.tensor(relations * len(block))
-                yield Step(pack(block), told, torch.ones(len(told)), paired=True)
+                targets = torch.tensor(relations * len(block))
+                yield Step(pack(block), targets, torch.ones(len(targets)), paired=True)
 
     def _row(self) -> Row:
         draw, passage = self._draw, self._passage()
-        asked = [pair[:: passage.side] for pair in self._pairs(passage)] + [self._other(passage)]
-        plain = [draw.random() < _PLAIN for _ in asked]
+        pairs = [pair[:: passage.side] for pair in self._pairs(passage)] + [self._other(passage)]
+        plain = [draw.random() < _PLAIN for _ in pairs]
         statements = [
             _HOUSE.sub("We should ", text) if as_we else text
-            for pair, as_we in zip(asked, plain, strict=True)
+            for pair, as_we in zip(pairs, plain, strict=True)
             for text in pair
         ]
         return self._words.passage(self._read(passage)), list(
@@ -106,13 +106,13 @@ class OppositeFeed:
         return draw.choice(self._of_set[name])
 
     def _pairs(self, passage: Passage) -> list[Pair]:
-        """Return pairs about the passage's topic, its claim's side first."""
+        """Return pairs about the topic of a passage, the side of its claim first."""
         draw, topic = self._draw, self._topics[passage.topic]
-        asked = self._questions.get(passage.topic, [])
+        questions = self._questions.get(passage.topic, [])
         pairs = [written_pair(sign, text, draw) for sign, text in
-                 draw.sample(asked, min(_QUESTIONS, len(asked)))]  # fmt: skip
-        usual, own = patterns(topic.claim, topic.negation)
-        pairs += draw.sample(own, min(len(own), max(0, _PAIRS - 1 - len(pairs))))
+                 draw.sample(questions, min(_QUESTIONS, len(questions)))]  # fmt: skip
+        usual, specific = patterns(topic.claim, topic.negation)
+        pairs += draw.sample(specific, min(len(specific), max(0, _PAIRS - 1 - len(pairs))))
         pairs += draw.sample(usual, max(0, _PAIRS - len(pairs)))
         return pairs[: _PAIRS - 1]
 
@@ -132,7 +132,7 @@ class OppositeFeed:
             words = words[start : start + size]
         text = " ".join(words[:_LONGEST])
         heads = passage.bears > 0 and passage.source != "perspectrum" and draw.random() < _POINT
-        return f"{passage.own} {text}" if heads else text
+        return f"{passage.point} {text}" if heads else text
 
 
 def _length(row: Row) -> int:

@@ -1,18 +1,18 @@
 """The default judge of relevance, and students, on arguments.
 
-    PNYX_DATA=DATA python lab/diras/elsewhere.py [STUDENT ...]
-    ... --write docs/lab/relevance-students.md   # renews its section
+    PNYX_DATA=DATA python lab/diras/argument_sets.py [STUDENT ...]
+    ... --write docs/lab/relevance-students.md   # updates its section
 
-No student was trained or chosen on these sets. The judge's curve for questions without a definition
-is fitted to them, which moves no order. Webis-ArgQuality-20: questions alone; its relevance is
-a scale. SIGIR-19: a query with a description of who searches and why, which is no definition of
-what is relevant; grades 1 to 4. Relevant, for AUROC: above the set's median. nDCG: the scale from
-its lowest value, linear. Both are means over questions; bootstrap intervals over questions.
+No student was trained or chosen on these sets. The curve of the default judge for questions without
+a definition is fitted on them, but it does not change rankings. Webis-ArgQuality-20 has questions
+only, and a scale of relevance. SIGIR-19 has queries with a description of the searcher and the
+purpose, which is not a definition of relevance, and grades 1 to 4. For AUROC, texts above the
+median of the set are relevant; for nDCG, gains are linear from the lowest value. Both are means
+over questions, with bootstrap intervals over questions.
 """
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from pnyx.stats import ndcg
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
-from common import Report, arguments
+from common import Report, arguments, read_csv
 
 DRAWS = 2000
 BAR = "untrained: whole passage"
@@ -41,44 +41,39 @@ BAR = "untrained: whole passage"
 @dataclass(frozen=True)
 class Pairs:
     name: str
-    asked: Sequence[Support]
+    questions: Sequence[Support]
     gains: np.ndarray
     groups: np.ndarray
 
 
 def webis(folder: Path) -> Pairs:
-    topics = {row["Topic ID"]: row for row in _rows(folder / "webis-argquality20-topics.csv")}
-    rows = _rows(folder / "webis-argquality20-arguments.csv")
-    asked = [
+    topics = {row["Topic ID"]: row for row in read_csv(folder / "webis-argquality20-topics.csv")}
+    rows = read_csv(folder / "webis-argquality20-arguments.csv")
+    questions = [
         ask_relevance(str(n), topics[row["Topic ID"]]["Long Query"], row["Premise"])
         for n, row in enumerate(rows)
     ]
     gains = np.array([float(row["Relevance"]) for row in rows])
-    return Pairs("Webis-ArgQuality-20", asked, gains - gains.min(), _topics(rows))
+    return Pairs("Webis-ArgQuality-20", questions, gains - gains.min(), _topics(rows))
 
 
 def sigir(folder: Path) -> Pairs:
-    topics = {int(row["Topic ID"]): row for row in _rows(folder / "topics.csv")}
+    topics = {int(row["Topic ID"]): row for row in read_csv(folder / "topics.csv")}
     rows = [
         row
-        for row in _rows(folder / "arguments.csv")
+        for row in read_csv(folder / "arguments.csv")
         if int(row["Topic ID"]) in topics and row["Premise"].strip()
     ]
-    asked = []
+    questions = []
     for number, row in enumerate(rows):
         topic = topics[int(row["Topic ID"])]
-        asked.append(
+        questions.append(
             ask_relevance(
                 str(number), topic["Query"], row["Premise"], definition=topic["Description"]
             )
         )
     gains = np.array([max(float(row["Relevance"] or 0), 0.0) for row in rows])
-    return Pairs("SIGIR-19", asked, gains, _topics(rows))
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+    return Pairs("SIGIR-19", questions, gains, _topics(rows))
 
 
 def _topics(rows: Sequence[dict[str, str]]) -> np.ndarray:
@@ -86,39 +81,39 @@ def _topics(rows: Sequence[dict[str, str]]) -> np.ndarray:
 
 
 def judge(name: str) -> Callable[[Sequence[Support]], np.ndarray]:
-    def run(asked: Sequence[Support]) -> np.ndarray:
-        return _scores(pnyx.ask(getattr(pnyx, name)(), asked), "probability")
+    def run(questions: Sequence[Support]) -> np.ndarray:
+        return _scores(pnyx.ask(getattr(pnyx, name)(), questions), "probability")
 
     return run
 
 
 def student(folder: str) -> Callable[[Sequence[Support]], np.ndarray]:
-    def run(asked: Sequence[Support]) -> np.ndarray:
-        return _scores(open_student(folder).judge(asked), "raw")
+    def run(questions: Sequence[Support]) -> np.ndarray:
+        return _scores(open_student(folder).judge(questions), "raw")
 
     return run
 
 
 def _scores(answers: Sequence[Answer], name: str) -> np.ndarray:
-    found = []
+    values = []
     for answer in answers:
         if not isinstance(answer, Judged):
             raise SystemExit(f"a pair is unscored: {answer.reason}")
-        found.append(answer.provenance.details["raw"] if name == "raw" else answer.probability)
-    return np.array(found, dtype=float)
+        values.append(answer.provenance.details["raw"] if name == "raw" else answer.probability)
+    return np.array(values, dtype=float)
 
 
 def by_question(pairs: Pairs, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return AUROC and nDCG of each question that has them."""
+    """Return AUROC and nDCG of each question; NaN if undefined."""
     cut = np.median(pairs.gains)
     areas, gains = [], []
     for name in sorted(set(pairs.groups)):
-        own = pairs.groups == name
-        yes = (pairs.gains[own] > cut).astype(float)
+        mask = pairs.groups == name
+        yes = (pairs.gains[mask] > cut).astype(float)
         areas.append(
-            MEASURES["auroc"].value(yes, scores[own]) if 0 < yes.sum() < len(yes) else np.nan
+            MEASURES["auroc"].value(yes, scores[mask]) if 0 < yes.sum() < len(yes) else np.nan
         )
-        gains.append(ndcg(pairs.gains[own], scores[own]))
+        gains.append(ndcg(pairs.gains[mask], scores[mask]))
     return np.array(areas), np.array(gains, dtype=float)
 
 
@@ -129,7 +124,7 @@ def main() -> None:
     options = parser.parse_args()
     data = Path(options.data)
     systems: dict[str, Callable[[Sequence[Support]], np.ndarray]] = {
-        BAR: lambda asked: similarities(asked, sentences=False, definition=True),
+        BAR: lambda questions: similarities(questions, sentences=False, definition=True),
         "untrained: mean of sentences": mean_of_sentences,
         "pnyx judge relevance: closest window": judge("EncoderJudge"),
         **{f"student {Path(folder).name}": student(folder) for folder in options.students},
@@ -138,13 +133,17 @@ def main() -> None:
     sets = [webis(data / "webis_argquality20"), sigir(data / "sigir19_argsearch")]
     for pairs in sets:
         report.line()
-        report.line(f"{pairs.name}: {len(pairs.asked)} pairs of {len(set(pairs.groups))} questions")
+        report.line(
+            f"{pairs.name}: {len(pairs.questions)} pairs of {len(set(pairs.groups))} questions"
+        )
         report.head("system", "AUROC", "nDCG", "AUROC minus the bar", "nDCG minus the bar")
-        bar = by_question(pairs, systems[BAR](pairs.asked))
+        bar = by_question(pairs, systems[BAR](pairs.questions))
         for name, run in systems.items():
-            found = by_question(pairs, run(pairs.asked))
-            cells = [f"{np.nanmean(one):.3f}" for one in found]
-            cells += [_difference(one - other) for one, other in zip(found, bar, strict=True)]
+            figures = by_question(pairs, run(pairs.questions))
+            cells = [f"{np.nanmean(values):.3f}" for values in figures]
+            cells += [
+                _difference(values - other) for values, other in zip(figures, bar, strict=True)
+            ]
             report.row(name, *(cells if name != BAR else [*cells[:2], "-", "-"]))
     report.write(options.write)
 

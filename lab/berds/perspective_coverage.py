@@ -1,11 +1,11 @@
-"""Do retrievers show every side? BERDS's questions over debates (BERDS, Tables 3 and 4, Fig. 3).
+"""Do retrievers cover every side? BERDS's questions over debates (BERDS, Tables 3 and 4, Fig. 3).
 
-    PNYX_DATA=DATA python lab/berds/coverage.py --work FOLDER [--most QUESTIONS]
-    ... --write docs/lab/perspective-coverage.md   # renews its section
+    PNYX_DATA=DATA python lab/berds/perspective_coverage.py --work FOLDER [--most QUESTIONS]
+    ... --write docs/lab/perspective-coverage.md   # updates its section
 
 Documents: the points of idebate.org, Debatewise and ProCon. Questions: the development questions of
-BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives to cover, and what GPT-4
-wrote to search with. Each set is one `pnyx compare retrievers`. Run it again to resume.
+BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives each, and the searches that
+GPT-4 wrote for them. Each set is one run of `pnyx compare retrievers`. Run it again to resume.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MEASURES = ("MRecall@5", "Precision@5", "MRecall@10", "Precision@10")
 
 
 def pnyx(*words: object) -> str:
-    """Run a command; its standard error is shown. Exit status 3 means that some are unscored."""
+    """Run a command and show its standard error; exit status 3 (some unscored) is accepted."""
     command = [sys.executable, "-m", "pnyx", *map(str, words)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in (0, 3):
@@ -45,7 +45,7 @@ def make_index(work: Path) -> tuple[Path, int]:
     records = {a.id: a for collection in debates() for a in collection.records}
     features = ("--quality", "--clusters", "--vectors")
     if index.is_dir():
-        pnyx("index", "--update", index, *features)  # what an interrupted run did not get to
+        pnyx("index", "--update", index, *features)  # completes an interrupted run
     else:
         corpus.write_text("".join(json_line(to_row(a)) + "\n" for a in records.values()), "utf-8")
         pnyx("index", corpus, "--out", index, *features)
@@ -53,7 +53,7 @@ def make_index(work: Path) -> tuple[Path, int]:
 
 
 def take(source: Path, out: Path, most: int) -> Path:
-    """Write some questions of a file, with all that is said of each."""
+    """Write at most `most` questions of a file, with all their lines."""
     lines: dict[str, list[str]] = {}
     for line in source.read_text(encoding="utf-8").splitlines():
         lines.setdefault(str(json.loads(line)["org_id"]), []).append(line)
@@ -74,13 +74,13 @@ def show(report: Report, name: str, row: dict) -> None:
 
 
 def show_leaning(report: Report, row: dict) -> None:
-    """Show to which side retrievers lean, and how far they follow a side that they are asked."""
+    """Report the side to which retrievers lean, and how far they follow a requested side."""
     report.head(
         "(p - n) / p at 5", "question", "supporting", "opposing", "supporting minus opposing"
     )
-    for one in row["leaning"]:
-        cells = [_cell(one["asked_as"][asked]) for asked in ("question", "pro", "con")]
-        report.row(one["run"], *cells, _cell(one["shifts"]["pro-con"]))
+    for system in row["leaning"]:
+        cells = [_cell(system["asked_as"][wording]) for wording in ("question", "pro", "con")]
+        report.row(system["run"], *cells, _cell(system["shifts"]["pro-con"]))
 
 
 def _cell(value: dict) -> str:
@@ -104,10 +104,11 @@ def main() -> None:
     report.line(f"{documents} documents. At most {options.most} questions of each set.")
     for name, stem in SETS.items():
         source = data / "berds" / f"{stem}_query_exp.dev.jsonl"
-        asked = take(source, options.work / f"{stem}.jsonl", options.most)
+        questions = take(source, options.work / f"{stem}.jsonl", options.most)
         out = options.work / f"bench-{stem}"
-        pnyx("compare", "retrievers", "--index", index, "--perspectives", asked, "--expand", asked,
-             "--sides", "order", "--leaning", "--out", out)  # fmt: skip
+        files = ("--perspectives", questions, "--expand", questions)
+        how = ("--sides", "order", "--leaning", "--out", out)
+        pnyx("compare", "retrievers", "--index", index, *files, *how)
         row = json.loads((out / "measures.json").read_text(encoding="utf-8"))
         if name == next(iter(SETS)):
             report.line(f"Judge: {row['judge']}.")

@@ -1,11 +1,11 @@
-"""The labelled pairs that students learn from: GPT-4's verdicts that DIRAS released.
+"""Write training pairs for students: GPT-4's verdicts that DIRAS released.
 
-    python lab/diras/teaching.py --data ../shared/data --out teaching [--chat]
+    python lab/diras/teacher_labels.py --data ../shared/data --out teaching [--chat]
 
-Writes `qa.jsonl` (questions of ASQA, QAMPARI and RAG-Bench), `climretrieve.jsonl` (corporate
-climate reports; all of its pairs are relevant, so each passage is also paired with other questions,
-as irrelevant) and, with --chat, `chatreport.jsonl` (GPT-4's verdicts on ChatReportRetrieve, the
-test set: for students that are tested on other questions of it).
+Writes `qa.jsonl` (questions of ASQA, QAMPARI and RAG-Bench) and `climretrieve.jsonl` (corporate
+climate reports; all its pairs are relevant, so each passage is also paired with other questions as
+irrelevant). With --chat, also writes `chatreport.jsonl` (GPT-4's verdicts on ChatReportRetrieve,
+the test set, for students that are tested on its other questions).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ DIRECT = (
     "Useful only if some of its content directly answers the question or a part of it. Content on "
     "the same topic without direct answers is not useful."
 )
-"""What GPT-4 was told to count as relevant to the questions of ASQA; in our words."""
+"""The definition of relevance in GPT-4's prompt for the questions of ASQA, in our words."""
 
 GRADES = {1: 0.75, 2: 0.85, 3: 0.95}
-"""ClimRetrieve's grade of relevance -> target."""
+"""Relevance grade of ClimRetrieve -> target."""
 ELSEWHERE = 0.15
-"""Target of a passage for a question that it was not marked for: hardly ever relevant."""
+"""Target of a passage for a question for which it was not marked: rarely relevant."""
 OTHERS = 2
-"""Other questions that each passage is paired with."""
+"""Number of other questions per passage."""
 
 _ASQA = re.compile(r'<question>: "(.*?)"\n<paragraph>: "(.*?)"\n\n\nIs <para', re.DOTALL)
 _GUESS = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
@@ -39,12 +39,12 @@ _NUMBER = re.compile(r"\d*\.?\d+")
 
 
 def verdict(guess: str, confidence: str) -> float | None:
-    """Return the probability of relevance, None where the reply cannot be read."""
-    said, number = _GUESS.match(guess), _NUMBER.search(confidence)
-    if said is None or number is None or not 0 <= float(number[0]) <= 1:
+    """Return the probability of relevance, or None if the reply cannot be parsed."""
+    match, number = _GUESS.match(guess), _NUMBER.search(confidence)
+    if match is None or number is None or not 0 <= float(number[0]) <= 1:
         return None
     sure = float(number[0])
-    return sure if said[1].lower() == "yes" else 1 - sure
+    return sure if match[1].lower() == "yes" else 1 - sure
 
 
 def pair(
@@ -82,36 +82,36 @@ def question_answering(folder: Path) -> Iterator[dict[str, Any]]:
 def climate(folder: Path, seed: int = 0) -> Iterator[dict[str, Any]]:
     rows = read_table(folder / "climretrieve" / "relevant_pairs.csv")
     rng = random.Random(seed)
-    asked = {row["question"]: row for row in rows}
+    by_question = {row["question"]: row for row in rows}
     for number, row in enumerate(rows):
         p = GRADES[int(row["relevance"])]
         for kind in ("generic", "specific"):
             yield climate_pair(f"{number}", kind, row, row["paragraph"], p)
         others = [row["question"]]
-        for name in rng.sample([q for q in asked if q not in others], OTHERS):
+        for name in rng.sample([q for q in by_question if q not in others], OTHERS):
             kind = rng.choice(("generic", "specific"))
-            yield climate_pair(f"{number}", kind, asked[name], row["paragraph"], ELSEWHERE)
+            yield climate_pair(f"{number}", kind, by_question[name], row["paragraph"], ELSEWHERE)
 
 
 def climate_pair(
-    number: str, kind: str, asked: Mapping[str, str], document: str, p: float
+    number: str, kind: str, row: Mapping[str, str], document: str, p: float
 ) -> dict[str, Any]:
-    group = f"clim {kind}: {asked['question']}"
+    group = f"clim {kind}: {row['question']}"
     name = f"{group}/{number}"
-    return pair(name, group, asked["question"], document, asked[f"background_{kind}"], p)
+    return pair(name, group, row["question"], document, row[f"background_{kind}"], p)
 
 
 def reports(folder: Path) -> Iterator[dict[str, Any]]:
     rows = read_table(folder / "chatreportretrieve" / "chatreport_test.csv")
-    said = read_table(folder / "chatreportretrieve" / "chatreport_test_results.csv")
-    for number, (row, reply) in enumerate(zip(rows, said, strict=True)):
+    replies = read_table(folder / "chatreportretrieve" / "chatreport_test_results.csv")
+    for number, (row, reply) in enumerate(zip(rows, replies, strict=True)):
         p = verdict(reply["gpt4_guess"], reply["gpt4_confidence"])
         question = row["Questions"]
         yield pair(f"chat/{number}", question, question, row["Paragraphs"], row["Background"], p)
 
 
 def unique(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Pass over a passage that a question comes with a second time."""
+    """Skip repeated passages of the same question."""
     seen = set()
     for row in rows:
         key = row["group"], row["document"]

@@ -65,10 +65,10 @@ class RatedTexts:
         """Read the texts' features; InputError for a text without a word."""
         seen = []
         for text in texts:
-            one = extract(text)
-            if one is None:
+            features = extract(text)
+            if features is None:
                 raise InputError(f"a rated text holds no word: {shorten(text, 40)!r}")
-            seen.append(one)
+            seen.append(features)
         return cls(texts, np.asarray(quality, float), np.asarray(argument), np.array(topics), seen)
 
     def part(self, rows: Rows) -> RatedTexts:
@@ -94,8 +94,8 @@ def train_surface_model(rated: RatedTexts, name: str) -> QualityModel:
 
 def scaled_model(seen: Sequence[Features], name: str) -> QualityModel:
     """Return a model without weights, with the scale of these texts."""
-    surface = np.stack([one.surface for one in seen])
-    documents = np.bincount(np.concatenate([one.slots for one in seen]), minlength=2**HASH_BITS)
+    surface = np.stack([text.surface for text in seen])
+    documents = np.bincount(np.concatenate([text.slots for text in seen]), minlength=2**HASH_BITS)
     blank = Head(0.0, np.zeros(len(SURFACE)), np.zeros(2**HASH_BITS))
     return QualityModel(
         name=name,
@@ -115,11 +115,11 @@ def ridge_inputs(model: QualityModel, seen: Sequence[Features]) -> sp.csr_matrix
     """Return the input of a model's heads, a row per text: scaled surface features, then words."""
     import scipy.sparse as sp
 
-    surface = (np.stack([one.surface for one in seen]) - model.mean) / model.deviation
+    surface = (np.stack([text.surface for text in seen]) - model.mean) / model.deviation
     surface = np.clip(surface, -MAX_DEVIATION, MAX_DEVIATION) * SURFACE_SCALE
-    starts = np.cumsum([0, *(len(one.slots) for one in seen)])
-    slots = np.concatenate([one.slots for one in seen])
-    values = (1.0 + np.log(np.concatenate([one.counts for one in seen]))) * model.idf[slots]
+    starts = np.cumsum([0, *(len(text.slots) for text in seen)])
+    slots = np.concatenate([text.slots for text in seen])
+    values = (1.0 + np.log(np.concatenate([text.counts for text in seen]))) * model.idf[slots]
     lengths = np.sqrt(np.add.reduceat(values * values, starts[:-1]))
     values /= np.repeat(lengths, np.diff(starts))
     words = sp.csr_matrix((values, slots, starts), shape=(len(seen), 2**HASH_BITS))
@@ -143,13 +143,13 @@ def best_penalty(inputs: sp.csr_matrix, target: Floats, topics: NDArray[np.str_]
 def left_out(inputs: sp.csr_matrix, target: Floats, topics: NDArray[np.str_]) -> list[Floats]:
     """Return, for each of `PENALTIES`, predictions of each text without its topic."""
     folds = np.array(folds_of(topics.tolist(), _FOLDS))
-    found = [np.full(len(target), float(target.mean())) for _ in PENALTIES]
+    predictions = [np.full(len(target), float(target.mean())) for _ in PENALTIES]
     for fold in np.unique(folds) if folds.any() else ():
         test = folds == fold
-        for place, penalty in enumerate(PENALTIES):
+        for column, penalty in enumerate(PENALTIES):
             ridge = _ridge(penalty, 1e-4).fit(inputs[~test], target[~test])
-            found[place][test] = ridge.predict(inputs[test])
-    return found
+            predictions[column][test] = ridge.predict(inputs[test])
+    return predictions
 
 
 def _ridge(penalty: float, tolerance: float) -> Any:
@@ -180,7 +180,7 @@ def train_paper_model(rated: RatedTexts, name: str) -> PaperModel:
     model = PaperModel(
         name=name,
         neutral=0.5,
-        words={word: int(place) for word, place in sorted(vectors.vocabulary_.items())},
+        words={word: int(position) for word, position in sorted(vectors.vocabulary_.items())},
         idf=np.asarray(vectors.idf_, np.float64),
         weights=np.asarray(svr.coef_, np.float64),
         intercept=float(svr.intercept_[0]),
@@ -221,11 +221,11 @@ def paper_protocol(rated: RatedTexts) -> dict[str, float]:
     from sklearn.model_selection import cross_val_score
     from sklearn.svm import SVC, LinearSVR
 
-    argument, found = rated.argument, dict[str, float]()
+    argument, figures = rated.argument, dict[str, float]()
     if min(argument.sum(), (~argument).sum()) >= 10:
-        found["f1"] = float(cross_val_score(SVC(), every, argument, cv=10, scoring="f1").mean())
-    known, target = every[argument], rated.quality[argument]
+        figures["f1"] = float(cross_val_score(SVC(), every, argument, cv=10, scoring="f1").mean())
+    argument_rows, target = every[argument], rated.quality[argument]
     for name, scoring in (("r2", "r2"), ("mse", "neg_mean_squared_error")):
         svr = LinearSVR(random_state=0, max_iter=MAX_STEPS)
-        found[name] = cross_val_score(svr, known, target, cv=10, scoring=scoring).mean()
-    return {name: round(abs(v) if name == "mse" else v, 4) for name, v in found.items()}
+        figures[name] = cross_val_score(svr, argument_rows, target, cv=10, scoring=scoring).mean()
+    return {name: round(abs(v) if name == "mse" else v, 4) for name, v in figures.items()}

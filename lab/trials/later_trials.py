@@ -1,9 +1,9 @@
-"""How the packaged judges stand the trials that came later, on the same debates as in `curves`.
+"""The packaged judges in the trials that were added later, on the debates of `packaged_judges`.
 
-    PNYX_DATA=DATA python lab/trials/more.py --work FOLDER
-    ... --write docs/lab/trials.md   # renews its section
+    PNYX_DATA=DATA python lab/trials/later_trials.py --work FOLDER
+    ... --write docs/lab/trials.md   # updates its section
 
-An item of stance is an argument with either side of its page's question in turn.
+The items of stance are arguments with the pro and con side of their page's question, in turn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report
-from curves import chosen, tried
+from packaged_judges import chosen, tried
 
 LIMITS = dict.fromkeys(("repeat", "self", "format", "asker", "stance"), 60)
 RUNS = (

@@ -1,4 +1,4 @@
-"""Draws what a step of the training sees: passages, and statements of known relation to each."""
+"""Draw training steps of passages with statements of known relation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from debates import MOST_WORDS, NEAR, Passage, Rows, Topic, turned
+from debate_sets import MOST_WORDS, NEAR, Passage, Rows, Topic, turned
 from reader import NEITHER, OPPOSES, SUPPORTS, Packed, Words, pack
 
 NOT = 3
-"""Not in support; whether it opposes is not known."""
+"""Not in support; it is unknown whether it opposes."""
 
 SHARES = {
     "idebate": 0.20,
@@ -30,13 +30,13 @@ SHARES = {
     "point": 0.12,
     "views": 0.08,
 }
-"""How often a passage of a set is drawn. A point alone is short, and its side is clear."""
+"""Share of passages drawn from each set. A `point` alone is short, and its side is clear."""
 
 _OUTRIGHT = 0.35
-"""Share of passages into which the claim that they support is put: polarity is plain there."""
+"""Share of passages into which the supported claim is inserted, to make the side explicit."""
 
 _MID_SENTENCE = 0.5
-"""Share of passages of which the first or the last words are cut off, as web pages are cut."""
+"""Share of passages whose first or last words are cut off, as in passages of web pages."""
 _LEAST_CUT, _MOST_FIRST, _MOST_LAST = 60, 15, 10
 
 _LEAST_MIXED = 40
@@ -51,9 +51,9 @@ Statement = tuple[str, int, float]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: what the network takes, and relation and weight of each pair.
+    """One step: the input of the network, and relation and weight of each pair.
 
-    `paired`: of each two statements in a row the first is right and the second wrong.
+    If `paired`, consecutive statements are pairs of a right one and its opposite.
     """
 
     packed: Packed
@@ -66,16 +66,16 @@ class Feed:
     """Endless steps, the same for the same seed.
 
     Args:
-        topics: those to train on.
-        vectors: of their claims, unit length.
-        passages: of these topics.
-        neutral: passages of no side, encyclopaedic ones and reports.
-        neutral_vectors: of these, unit length.
-        words: tokens.
-        seed: of all that is drawn.
-        mixed: share of the passages of a side of which only a half is kept, amid words of no side
-            on the same topic, so that style does not tell what takes a side.
-        tokens: of a step, about.
+        topics: topics to train on.
+        vectors: vectors of their claims, unit length.
+        passages: passages of these topics.
+        neutral: passages without a side: encyclopaedic ones and reports.
+        neutral_vectors: their vectors, unit length.
+        words: the tokenizer.
+        seed: seed of the random draws.
+        mixed: share of the passages with a side that are shortened and surrounded by neutral text
+            on the same topic, so that style does not reveal which passages take a side.
+        tokens: approximate number of tokens in a step.
     """
 
     def __init__(
@@ -114,11 +114,11 @@ class Feed:
             self._beside[text] = [self._keys[j] for j in np.argsort(-row)[:12]]
 
     def reseed(self, seed: int) -> None:
-        """Draw anew, by another seed."""
+        """Restart the random draws with another seed."""
         self._random = random.Random(seed)
 
     def steps(self) -> Iterator[Step]:
-        """Yield steps; texts of like length stand together."""
+        """Yield steps of texts of similar length."""
         while True:
             drawn = [self._row() for _ in range(_DRAWN)]
             drawn.sort(key=self._length)
@@ -136,9 +136,11 @@ class Feed:
         return len(row[0]) + sum(len(self._words.statement(text)) for text, _, _ in row[1])
 
     def _step(self, block: list[tuple[list[int], list[Statement]]]) -> Step:
-        tokens = [(p, [self._words.statement(s) for s, _, _ in asked]) for p, asked in block]
-        relations = torch.tensor([r for _, asked in block for _, r, _ in asked])
-        weights = torch.tensor([w for _, asked in block for _, _, w in asked])
+        tokens = [
+            (p, [self._words.statement(s) for s, _, _ in statements]) for p, statements in block
+        ]
+        relations = torch.tensor([r for _, statements in block for _, r, _ in statements])
+        weights = torch.tensor([w for _, statements in block for _, _, w in statements])
         return Step(pack(tokens), relations, weights)
 
     def _row(self) -> tuple[list[int], list[Statement]]:
@@ -147,19 +149,23 @@ class Feed:
             self._drawn[source] = list(self._all[source])
             self._random.shuffle(self._drawn[source])
         passage = self._drawn[source].pop()
-        asked = self._asked(passage) if passage.topic else self._off(self._beside[passage.text], 4)
-        return self._words.passage(self._cut(self._mix(passage, self._outright(passage)))), asked
+        statements = (
+            self._statements(passage) if passage.topic else self._off(self._beside[passage.text], 4)
+        )
+        return self._words.passage(
+            self._cut(self._mix(passage, self._outright(passage)))
+        ), statements
 
     def _mix(self, passage: Passage, text: str) -> str:
         words, draw = text.split(), self._random
         if not passage.side or len(words) < _LEAST_MIXED or draw.random() >= self._mixed:
             return text
-        kept = draw.randint(len(words) // 2, len(words) * 3 // 4)
-        start = draw.randint(0, len(words) - kept)
+        size = draw.randint(len(words) // 2, len(words) * 3 // 4)
+        start = draw.randint(0, len(words) - size)
         around = self._neutral[draw.choice(self._around[passage.topic])].split()
-        most = max(MOST_WORDS - kept, 0)
+        most = max(MOST_WORDS - size, 0)
         before = draw.randint(0, most)
-        parts = (around[:before], words[start : start + kept], around[before:most])
+        parts = (around[:before], words[start : start + size], around[before:most])
         return " ".join(word for part in parts for word in part)
 
     def _cut(self, text: str) -> str:
@@ -170,7 +176,7 @@ class Feed:
         return " ".join(words[draw.randint(0, _MOST_FIRST) : len(words) - last])
 
     def _outright(self, passage: Passage) -> str:
-        """Return the text, at times with the claim it supports as one more sentence."""
+        """Return the text, sometimes with the claim that it supports as an additional sentence."""
         if not passage.side or self._random.random() > _OUTRIGHT:
             return passage.text
         topic = self._topics[passage.topic]
@@ -183,52 +189,52 @@ class Feed:
 
     def _off(self, keys: Sequence[str], count: int, weight: float = 1.0) -> list[Statement]:
         """Return claims of other topics, half of them negated."""
-        found = []
+        statements = []
         for key in self._random.sample(keys, min(count, len(keys))):
             topic = self._topics[key]
             negate = topic.negation and self._random.random() < 0.5
-            found.append((topic.negation if negate else topic.claim, NEITHER, weight))
-        return found
+            statements.append((topic.negation if negate else topic.claim, NEITHER, weight))
+        return statements
 
-    def _asked(self, passage: Passage) -> list[Statement]:
+    def _statements(self, passage: Passage) -> list[Statement]:
         topic, side = self._topics[passage.topic], passage.side
         first = [(topic.claim, _relation(side), 1.0)]
         if topic.negation:
             first.append((topic.negation, _relation(-side), 1.0))
-        first += self._own(passage)
+        first += self._own_point(passage)
         more = self._points(passage, topic)
         more += self._off(self._near[passage.topic], 2 if side else 1, 0.7)
         if self._random.random() < 0.2:
             more += self._off(self._keys, 1, 0.5)
         return first + self._random.sample(more, min(len(more), _MOST - len(first)))
 
-    def _own(self, passage: Passage) -> list[Statement]:
-        """Return the point that it makes or answers and, at times, that point negated."""
+    def _own_point(self, passage: Passage) -> list[Statement]:
+        """Return the point that a passage makes or answers and, sometimes, its negation."""
         if not passage.bears:
             return []
-        found: list[Statement] = [(passage.own, _relation(passage.bears), 1.0)]
+        statements: list[Statement] = [(passage.point, _relation(passage.bears), 1.0)]
         if self._random.random() < 0.5:
-            negated = turned(passage.own)
+            negated = turned(passage.point)
             if negated and not negated.startswith("It is not"):
-                found.append((negated, _relation(-passage.bears), 0.7))
-        return found
+                statements.append((negated, _relation(-passage.bears), 0.7))
+        return statements
 
     def _points(self, passage: Passage, topic: Topic) -> list[Statement]:
-        """Return points of the topic that it does not make: mostly, where it is of their side."""
+        """Return points of the topic that the passage does not make, or probably does not."""
         draw, side = self._random.choice, passage.side
         if passage.source == "key-points":
             yes: list[Statement] = [(draw(passage.yes), SUPPORTS, 1.0)] if passage.yes else []
             return yes + ([(draw(passage.no), NOT, 0.7)] if passage.no else [])
         if not side:
             return [(draw(topic.points)[1], NOT, 0.7)] if topic.points else []
-        found: list[Statement] = []
+        statements: list[Statement] = []
         for wanted, weight in ((side, 0.4), (-side, 1.0)):
             points = [
-                p for s, p in topic.points if s == wanted and p not in (passage.own, passage.text)
+                p for s, p in topic.points if s == wanted and p not in (passage.point, passage.text)
             ]
             if points:
-                found.append((draw(points), NOT, weight))
-        return found
+                statements.append((draw(points), NOT, weight))
+        return statements
 
 
 def _relation(sign: int) -> int:

@@ -1,8 +1,8 @@
-"""Reads the packaged detector back into torch: a training goes on from the weights that ship.
+"""Read the packaged detector back into torch, to continue training from its weights.
 
-    python lab/berds/unpacking.py --folder FOLDER
+    python lab/berds/packaged_reader.py --folder FOLDER
 
-writes the graph of a detector anew, as `reader.export` has it now; its weights stay, bit for bit.
+exports the graph of a detector again with the current `reader.export`. The weights do not change.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _WORDS = "body.words.weight"
 
 
 def load_reader(path: Path) -> Reader:
-    """Return the network that `reader.export` wrote, its matrices the values its bits stand for."""
+    """Return the network that `reader.export` wrote, with unpacked matrices."""
     import onnx
 
     graph = onnx.load(path).graph
-    stored = {one.name: one for one in graph.initializer}
+    stored = {tensor.name: tensor for tensor in graph.initializer}
     weights = {
-        name.removeprefix(_OWN): _array(one)
-        for name, one in stored.items()
+        name.removeprefix(_OWN): _array(tensor)
+        for name, tensor in stored.items()
         if name.startswith(_OWN) and not name.startswith(f"{_OWN}{_WORDS}")
     }
     words = (stored[f"{_OWN}{_WORDS}_{part}"] for part in ("Q4", "scales", "zero_points"))
@@ -55,28 +55,28 @@ def load_reader(path: Path) -> Reader:
 def _array(stored: Any) -> Floats:
     from onnx import numpy_helper
 
-    found: Floats = numpy_helper.to_array(stored).astype(np.float32)
-    return found
+    array: Floats = numpy_helper.to_array(stored).astype(np.float32)
+    return array
 
 
 def _words(steps: Floats, scales: Floats, zeros: Floats) -> Floats:
-    """Return a matrix [rows, columns]; of scales and zeros each row has one a block."""
-    apart = steps.reshape(*scales.shape, -1) - zeros.reshape(*scales.shape, 1)
-    return (apart * scales[:, :, None]).reshape(len(scales), -1)
+    """Return a matrix [rows, columns]; each block of a row has a scale and a zero point."""
+    centered = steps.reshape(*scales.shape, -1) - zeros.reshape(*scales.shape, 1)
+    return (centered * scales[:, :, None]).reshape(len(scales), -1)
 
 
 def renew(folder: Path) -> None:
-    """Write the graph of a detector anew, and its manifest; matrices stay as they are."""
+    """Export the graph of a detector again, and its manifest; the matrices do not change."""
     import onnx
 
     student, path = read_student(folder, "support"), folder / MODEL
-    stored = {one.name: one for one in onnx.load(path).graph.initializer}
+    stored = {tensor.name: tensor for tensor in onnx.load(path).graph.initializer}
     with tempfile.TemporaryDirectory() as name:
         export(load_reader(path), Path(name) / MODEL)
         model = onnx.load(Path(name) / MODEL, load_external_data=False)
-    for one in model.graph.initializer:
-        if one.name.startswith(_OWN):  # rounded anew, scales differ in their last bits
-            one.CopyFrom(stored[one.name])
+    for tensor in model.graph.initializer:
+        if tensor.name.startswith(_OWN):  # rounding again would change the last bits of scales
+            tensor.CopyFrom(stored[tensor.name])
     path.write_bytes(model.SerializeToString())
     write_manifest(folder, student)
 

@@ -1,12 +1,12 @@
-"""Does `pnyx check` of several results choose well? Judges by simulation, with known accuracy.
+"""Does `pnyx check` of several results choose well? A simulation of judges with known accuracy.
 
-    python lab/trials/choosing.py [--repeats 4000]
-    ... --write docs/lab/choosing-judges.md   # renews its section
+    python lab/trials/judge_choices.py [--repeats 4000]
+    ... --write docs/lab/choosing-judges.md   # updates its section
 
-A dear judge and a cheap one answer the same labelled items, which stand alone or in groups of five
-that share a third of the noise. How often is the cheap one called good enough where it is worse by
-the margin itself (it should be at most .025), and where it is as good? And how often is a cascade
-taken whose true accuracy is lower by the margin or more?
+An expensive judge and a cheap one answer the same labelled items, single ones or groups of five
+that share a third of the noise. The tables show how often the cheap judge is called good enough if
+it is worse by exactly the margin (at most 0.025 is allowed) and if it is equally good, and how
+often a cascade is chosen whose true accuracy is lower by the margin or more.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def noise(rng: np.random.Generator, items: int, group: int) -> Floats:
 
 
 def right(rng: np.random.Generator, items: int, shares: tuple[float, float], group: int) -> Floats:
-    """Return whether each judge is right, (2, items); their errors fall together in part."""
+    """Return whether each judge is right, (2, items); their errors are correlated."""
     common = noise(rng, items, group)
     limits = [2**0.5 * NormalDist().inv_cdf(share) for share in shares]
     return np.array(
@@ -51,7 +51,7 @@ def right(rng: np.random.Generator, items: int, shares: tuple[float, float], gro
 
 
 def tests(report: Report, repeats: int) -> None:
-    """How often the test against the margin says that a judge is good enough."""
+    """Report how often the test against the margin finds that a judge is good enough."""
     report.head("accuracy of the dear judge", "items", "worse by the margin: good enough",
                 "as good: good enough", "interval held, width")  # fmt: skip
     for dear in (0.95, 0.8):
@@ -61,10 +61,10 @@ def tests(report: Report, repeats: int) -> None:
                 places = np.arange(items) // group
                 for seed in range(repeats):
                     rng = np.random.default_rng([7, seed])
-                    for place, cheap in enumerate((dear - MARGIN, dear)):
+                    for column, cheap in enumerate((dear - MARGIN, dear)):
                         a, b = right(rng, items, (cheap, dear), group)
                         paired = paired_shares(a - b, places)
-                        enough[place] += paired.chance(-MARGIN) < 0.025
+                        enough[column] += paired.chance(-MARGIN) < 0.025
                         low, high = paired.interval()
                         tally.add(Measured(0.0, 1, 1, low, high), cheap - dear)
                 size = f"{items}" if group == 1 else f"{items} in groups of {group}"
@@ -73,13 +73,13 @@ def tests(report: Report, repeats: int) -> None:
 
 
 def says(rng: np.random.Generator, people: Floats, worth: float) -> Floats:
-    """Return calibrated probabilities of yes of a judge of so much worth."""
+    """Return calibrated probabilities of yes; `worth` is the strength of the judge's signal."""
     signal = worth * (2 * people - 1) + rng.standard_normal(len(people))
     return 1 / (1 + np.exp(-2 * worth * signal))
 
 
 def cascades(report: Report, repeats: int) -> None:
-    """What is taken of a dear judge, a cheap one and their cascade."""
+    """Report what is chosen: the expensive judge, the cheap one, or their cascade."""
     report.head("cheap judge's accuracy", "labels", "cheap", "cascade", "dear",
                 "cascades worse by the margin", "true cost")  # fmt: skip
     for worth in (0.8, 1.3, 1.7):
@@ -98,7 +98,7 @@ def cascades(report: Report, repeats: int) -> None:
 def choice(
     rng: np.random.Generator, items: int, worth: float, seed: int
 ) -> tuple[str, bool, float]:
-    """Return what is taken, whether it is a cascade that is worse by the margin, and its cost."""
+    """Return the choice, whether it is a cascade that is worse by the margin, and its cost."""
     both = {"cheap": worth, "dear": 1.9}
     people = (rng.random(items) < 0.4).astype(np.float64)
     with tempfile.TemporaryDirectory() as folder:
@@ -108,21 +108,21 @@ def choice(
         rows = ({"id": f"{n}", "value": bool(y)} for n, y in enumerate(people))
         labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
         answers = {name: Path(folder) / name for name in both}
-        found = choose_judge(answers, labels, margin=MARGIN, baseline="dear", by="seconds",
+        result = choose_judge(answers, labels, margin=MARGIN, baseline="dear", by="seconds",
                              bootstrap=Bootstrap(0, seed))  # fmt: skip
-    if found.cascade is None or found.choice != found.cascade.name:
-        return str(found.choice), False, PRICES[str(found.choice)]
+    if result.cascade is None or result.choice != result.cascade.name:
+        return str(result.choice), False, PRICES[str(result.choice)]
     truth = (np.random.default_rng(11).random(MANY) < 0.4).astype(np.float64)
     first, then = (says(np.random.default_rng(n), truth, w) for n, w in enumerate(both.values()))
-    low, high = found.cascade.low, found.cascade.high
-    kept = (first <= (-1 if low is None else low)) | (first >= (2 if high is None else high))
-    accuracy = np.where(kept, (first > 0.5) == truth, (then > 0.5) == truth).mean()
+    low, high = result.cascade.low, result.cascade.high
+    confident = (first <= (-1 if low is None else low)) | (first >= (2 if high is None else high))
+    accuracy = np.where(confident, (first > 0.5) == truth, (then > 0.5) == truth).mean()
     dear = ((then > 0.5) == truth).mean()
-    return "cascade", bool(accuracy <= dear - MARGIN), PRICES["cheap"] + float(1 - kept.mean())
+    return "cascade", bool(accuracy <= dear - MARGIN), PRICES["cheap"] + float(1 - confident.mean())
 
 
 def write(folder: Path, name: str, probabilities: Floats) -> None:
-    """Write a results folder whose run took as many seconds an answer as the judge costs."""
+    """Write a results folder whose seconds per answer are the price of the judge."""
     folder.mkdir()
     fixed = {"task": "support", "unscored": None, "judge": name}
     rows = [

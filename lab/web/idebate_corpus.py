@@ -21,15 +21,15 @@ def _rows(data: Path, name: str) -> Iterator[dict]:
 
 
 def topics(data: Path) -> dict[str, str]:
-    """Debate -> what it is about, as its title words it."""
+    """Return the title of each debate."""
     return {row["debate"]: row["title"] for row in _rows(data, _DEBATES)}
 
 
 def arguments(data: Path, size: int = SIZE) -> Iterator[Argument]:
-    """Yield the first arguments of the collection, each with its side on its debate's title."""
+    """Yield the first `size` arguments, each with its side on the title of its debate."""
     named = topics(data)
-    for place, row in enumerate(_rows(data, _ARGUMENTS)):
-        if place == size:
+    for position, row in enumerate(_rows(data, _ARGUMENTS)):
+        if position == size:
             return
         text = row["premise"] if not row["conclusion"] else ""
         yield Argument(
