@@ -104,6 +104,17 @@ def test_every_door_leads_somewhere() -> None:
         assert callable(load(target))
 
 
+def test_a_name_is_found_in_the_doors_that_have_it_alone() -> None:
+    for door in offered("COMMANDS"):
+        group, _, name = door.name.rpartition(" ")
+        assert room_commands(group, name)[name] == door
+    for kind in ("OPENERS", "MERGED_RESULTS", "SAMPLED", "MEASURED", "REPORTS"):
+        for name, target in named(kind).items():
+            assert named(kind, name)[name] == target
+    assert list(rooms.rooms("argue")) == ["cases"]
+    assert rooms.rooms("no such name") == {}
+
+
 def test_no_two_rooms_offer_the_same_command() -> None:
     names = [door.name for door in offered("COMMANDS")]
     assert len(set(names)) == len(names)
