@@ -3,8 +3,9 @@
 Prints the lines, files, classes and doors of each room, the contracts on imports, the longest files
 and functions, class names with several meanings, names that say too little, and the number of
 commands, options and settings. Exit status 1, with the reason on stderr, if imports form a circle,
-if a class name has more than one meaning, if a name says too little, or if a file or function is
-too long. The scripts of lab/ count as a room for names and lengths.
+if a class name has more than one meaning, if a name says too little, if a file, function or --help
+is too long, or if a flag has several help texts. The scripts of lab/ count as a room for names and
+lengths.
 `python lab/house.py --names ROOM` lists each name in a room that says too little, with its line.
 """
 
@@ -21,8 +22,8 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (ROOT / "src", *sorted((ROOT / "packages").glob("*/src")))
 SHOWN = 10
-FILE_LINES, FUNCTION_LINES = 450, 60
-"""Maximum number of lines of a file, and of a function without its docstring."""
+FILE_LINES, FUNCTION_LINES, HELP_LINES = 450, 60, 50
+"""Maximum number of lines of a file, of a function without its docstring, and of --help."""
 VAGUE = frozenset(
     "one found asked place known shown said told held kept given made own lacking apart".split()
 )
@@ -157,30 +158,58 @@ def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (function.end_lineno or function.lineno) - function.lineno + 1 - described
 
 
-def size_of_command_line() -> tuple[int, int, int, int]:
-    """Return how many commands are on the first page, how many in all, options and settings.
-
-    A setting is a name of --set NAME=VALUE; one of several commands counts once.
-    """
-    from pnyx.cli.settings import SettingOption
+def all_commands() -> dict[str, click.Command]:
+    """Return each command and subcommand of the rooms by its words, and `pnyx` itself."""
+    from pnyx.cli import app
     from pnyx.core.rooms import room_commands
 
-    leaves: list[click.Command] = []
+    commands: dict[str, click.Command] = {"pnyx": app}
 
-    def walk(command: click.Command) -> None:
+    def walk(name: str, command: click.Command) -> None:
+        commands[name] = command
         below = command.commands if isinstance(command, click.Group) else {}
-        if not below:
-            leaves.append(command)
-        for part in (*below.values(), *getattr(command, "words", {}).values()):
-            walk(part)
+        for word, part in (*below.items(), *getattr(command, "words", {}).items()):
+            walk(f"{name} {word}", part)
 
-    first = room_commands()
-    for door in first.values():
-        walk(door.load())
+    for verb, door in room_commands().items():
+        walk(f"pnyx {verb}", door.load())
+    return commands
+
+
+def faults_of_command_line() -> list[str]:
+    """Print the size of the command line; return flags with several help texts, and long helps.
+
+    The default of a flag, and that it may be repeated, are not part of its text. A setting is a
+    name of --set NAME=VALUE; one of several commands counts once.
+    """
+    from pnyx.cli.settings import SettingOption
+
+    commands = all_commands()
+    leaves = [c for c in commands.values() if not isinstance(c, click.Group)]
     every = [o for leaf in leaves for o in leaf.params if isinstance(o, click.Option)]
     settings = {option.setting for option in every if isinstance(option, SettingOption)}
-    options = sum(not isinstance(option, SettingOption) for option in every)
-    return len(first), len(leaves), options, len(settings)
+    options = [option for option in every if not isinstance(option, SettingOption)]
+    texts: dict[str, set[str]] = defaultdict(set)
+    for option in options:
+        for flag in option.opts:
+            texts[flag].add(option.help or "")
+    several = [flag for flag, meanings in texts.items() if len(meanings) > 1]
+    lines = {name: lines_of_help(name, command) for name, command in commands.items()}
+    verbs = sum(name.count(" ") == 1 for name in commands)
+    print(
+        f"command line: {verbs} commands on the first page, {len(leaves)} in all, {len(options)} "
+        f"options, {len(settings)} settings (--set); {len(texts)} flags, {len(several)} with "
+        f"several help texts; longest help {max(lines.values())} lines"
+    )
+    faults = [f"{flag} has several help texts (core/flag_help.py)" for flag in several]
+    return faults + [f"{name} --help: {count} lines, at most {HELP_LINES}"
+                     for name, count in lines.items() if count > HELP_LINES]  # fmt: skip
+
+
+def lines_of_help(name: str, command: click.Command) -> int:
+    """Return the number of lines of a command's help at 80 columns, of which click leaves two."""
+    context = click.Context(command, info_name=name, terminal_width=78, max_content_width=78)
+    return len(command.get_help(context).splitlines())
 
 
 def list_names(room: str) -> int:
@@ -268,11 +297,7 @@ def main() -> int:
     faults += check_lengths(everything)
     faults += check_class_names(modules)
     faults += check_names(everything)
-    verbs, commands, options, settings = size_of_command_line()
-    print(
-        f"command line: {verbs} commands on the first page, {commands} in all, {options} options, "
-        f"{settings} settings (--set)"
-    )
+    faults += faults_of_command_line()
     if faults:
         print("\n".join(faults), file=sys.stderr)
     return 1 if faults else 0

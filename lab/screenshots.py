@@ -59,9 +59,9 @@ def make(folder: Path) -> None:
         if line.split()[0] == name
     ]
     (folder / "qrels.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    ask = ("--requests", "requests.jsonl", "--documents", "--run-id")
+    ask = ("--requests", "requests.jsonl", "--embed-texts", "--run-id")
     pnyx(folder, "report", "example.index", *ask, "hybrid", "--out", "hybrid.jsonl")
-    how = ("--model", "bm25", "--limit", "500")
+    how = ("--model", "bm25", "--max-length", "500")
     pnyx(folder, "report", "example.index", *ask, "bm25-short", "--out", "short.jsonl", *how)
     drawn = ("--qrels", "qrels.txt", "--index", "example.index", "--topics", "topics.jsonl")
     pnyx(folder, "nuggets", "create", *drawn, "--out", "bank.jsonl")

@@ -480,11 +480,11 @@ def test_qrels_hold_the_judges_own_verdicts_unless_thresholds_are_given(capsys, 
     )  # fmt: skip
     qrels = tmp_path / "qrels.txt"
     options = (pairs, "--judge", tmp_path / "former", "--annotations-out", tmp_path / "a.jsonl")
-    status, said, _ = run(capsys, *options, "--qrels", qrels)
+    status, said, _ = run(capsys, *options, "--qrels-out", qrels)
     assert status == 3
     assert "qrels: 1 of grade 0, 1 of grade 1, 1 without a line" in said
     assert qrels.read_text() == "q 0 p0 1\nq 0 p1 0\n"
-    cut = ("--qrels", qrels, "--thresholds", "0.5")
+    cut = ("--qrels-out", qrels, "--thresholds", "0.5")
     assert run(capsys, *options, *cut)[0] == 2
     assert run(capsys, *options, *cut, "--unscored", "skip")[0] == 3
     assert qrels.read_text() == "q 0 p0 0\nq 0 p1 0\n"
@@ -502,7 +502,7 @@ def test_questions_by_corpus_to_labels_and_qrels_and_other_thresholds_later(
         topics,
         "--annotations-out",
         out,
-        "--qrels",
+        "--qrels-out",
         qrels,
     )
     status, said, error = run(capsys, *options, "--thresholds", "0.3,0.7")
@@ -526,7 +526,7 @@ def test_a_model_that_refuses_is_exit_status_3_and_no_qrels(capsys, index, topic
         asked = ("--judge", server.spec, "--annotations-out", tmp_path / "a.jsonl")
         assert run(capsys, *options, *asked)[0] == 3
         count = len(server.asked())
-        qrels = ("--qrels", tmp_path / "q.txt")
+        qrels = ("--qrels-out", tmp_path / "q.txt")
         status, _, error = run(capsys, *options, *asked, *qrels)
         assert status == 2
         assert "6 pairs are unscored" in error
@@ -542,9 +542,9 @@ def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topic
     out = tmp_path / "a.jsonl"
     options = ("--all", "--index", index, "--topics", topics, "--annotations-out", out)
     for place in (out, tmp_path / "." / "a.jsonl", f"{out}.manifest.json", topics):
-        status, _, error = run(capsys, *options, "--qrels", place)
+        status, _, error = run(capsys, *options, "--qrels-out", place)
         assert (status, out.exists()) == (2, False)
-        assert "--qrels names the same file as" in error
+        assert "--qrels-out names the same file as" in error
 
 
 @pytest.mark.parametrize(
@@ -554,10 +554,10 @@ def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topic
         (("p.jsonl", "--all"), "expected PAIRS"),
         (("--run", "r", "--index", "i"), "expected PAIRS"),
         (("p.jsonl", "--depth", "3"), "--depth requires --run"),
-        (("p.jsonl", "--thresholds", "0.4"), "--thresholds requires --qrels"),
-        (("p.jsonl", "--qrels", "q", "--thresholds", "a,b"), "'a' is not a valid float"),
-        (("p.jsonl", "--qrels", "q", "--thresholds", "2"), "above 0, at most 1"),
-        (("p.jsonl", "--qrels", "-", "--json"), "both write to standard output"),
+        (("p.jsonl", "--thresholds", "0.4"), "--thresholds requires --qrels-out"),
+        (("p.jsonl", "--qrels-out", "q", "--thresholds", "a,b"), "'a' is not a valid float"),
+        (("p.jsonl", "--qrels-out", "q", "--thresholds", "2"), "above 0, at most 1"),
+        (("p.jsonl", "--qrels-out", "-", "--json"), "both write to standard output"),
         (("p.jsonl", "--set", "samples=3"), "--set samples requires a language model"),
     ],
 )
@@ -578,7 +578,7 @@ def test_wrong_usage_is_one_line(capsys, tmp_path, monkeypatch, wrong, said):
         (("p.jsonl", "--out", "o", "--all"), "--all requires --annotations-out"),
         (("p.jsonl", "--out", "o", "--shard", "1/2"), "--shard requires --annotations-out"),
         (("p.jsonl", "--out", "o", "--with-text"), "--with-text requires --annotations-out"),
-        (("p.jsonl", "--out", "o", "--qrels", "q"), "--qrels requires --annotations-out"),
+        (("p.jsonl", "--out", "o", "--qrels-out", "q"), "--qrels-out requires --annotations-out"),
         (
             ("p.jsonl", "--annotations-out", "a.jsonl", "--form", "listwise"),
             "--form requires --out",

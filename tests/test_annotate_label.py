@@ -195,7 +195,9 @@ def test_without_a_definition_and_with_one_missing(capsys):
         assert "1 of 2 questions have no definition (pnyx annotate define)" in error
         assert sum("DEFINED q." in prompt for prompt in prompts(server)) == 1
         asked = len(server.asked())
-        _, _, error = run(capsys, path, "--judge", server.spec, "--out", "bare", "--no-definition")
+        _, _, error = run(
+            capsys, path, "--judge", server.spec, "--out", "bare", "--hide-definition"
+        )
         assert "no definition" not in error
         assert not any("DEFINED" in prompt for prompt in prompts(server)[asked:])
     assert rows("bare/labelled.jsonl")[0]["definition"] == "DEFINED q."
@@ -305,7 +307,7 @@ def test_listwise_slides_from_the_back_and_writes_a_run(capsys):
         assert all("DEFINED q." in prompt for prompt in prompts(server))
         assert run(capsys, path, "--judge", server.spec, *options)[0] == 0
         assert len(server.asked()) == 4
-        bare = (*options[:-1], "bare", "--no-definition")
+        bare = (*options[:-1], "bare", "--hide-definition")
         assert run(capsys, path, "--judge", server.spec, *bare)[0] == 0
         assert not any("DEFINED" in prompt for prompt in prompts(server)[4:])
     # Initially d4 d1 d2 d3 d0; each window lets its second document rise, so the last wins.
@@ -388,7 +390,7 @@ def test_what_needs_a_model_says_so(capsys):
     people = write("people.jsonl", [{"id": "q/d0", "value": True}])
     for options, said in (
         (("--no-reason",), "--no-reason requires a language model (--judge)"),
-        (("--judge", people, "--no-definition"), "--no-definition cannot be used with labels"),
+        (("--judge", people, "--hide-definition"), "--hide-definition cannot be used with labels"),
         (("--form", "listwise"), "--form requires a language model (--judge)"),
     ):
         status, _, error = run(capsys, path, "--out", "out", *options)

@@ -40,7 +40,7 @@ def replaced(capsys: Any, tmp_path: Path, rows: list[dict[str, Any]], *options: 
     """Return the test by `pnyx check --json`."""
     path = write_rows(tmp_path / "t.jsonl", rows)
     human = [word for name in rows[0] if name[0] == "p" for word in ("--human", name)]
-    status, out, _ = called(capsys, "check", path, "--judge", "judge", *human, *options, "--json")
+    status, out, _ = called(capsys, "check", path, "--verdict", "judge", *human, *options, "--json")
     assert status == 0
     return json.loads(out)["judges"][0]["alternative"]
 
@@ -161,7 +161,7 @@ def test_unscored_verdicts_are_left_out(capsys, tmp_path):
     rows[0]["judge"] = "error: timeout"
     path = write_rows(tmp_path / "t.jsonl", rows)
     human = [word for name in PEOPLE for word in ("--human", name)]
-    status, out, _ = called(capsys, "check", path, "--judge", "judge", *human, "--json")
+    status, out, _ = called(capsys, "check", path, "--verdict", "judge", *human, "--json")
     result = json.loads(out)["judges"][0]["alternative"]
     assert (status, result["annotators"][0]["items"]) == (3, 40)
 

@@ -13,7 +13,7 @@ from pnyx.audit.checks.biases import MIN_PART, TEXT_COLUMNS
 from pnyx.audit.checks.check import check
 from pnyx.audit.display.check import check_html
 
-JUDGED = "--judge", "judge"
+JUDGED = "--verdict", "judge"
 
 
 def measured(capsys: Any, tmp_path: Path, table: list[dict[str, Any]], *options: str) -> Any:

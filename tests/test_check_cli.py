@@ -48,7 +48,7 @@ def check(*arguments: str) -> int:
     return run("check", *arguments)
 
 
-NAMED = "--judge", "verdict", "--human", "label", "--group", "question"
+NAMED = "--verdict", "verdict", "--human", "label", "--group", "question"
 
 
 def test_the_words_begin_with_what_people_passed_and_failed(
@@ -140,7 +140,7 @@ def test_a_bar_at_the_end_of_the_interval_is_reached(table: str) -> None:
 def test_a_column_that_is_not_there_is_named(
     table: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert check(table, "--judge", "verdct", "--human", "label") == 2
+    assert check(table, "--verdict", "verdct", "--human", "label") == 2
     error = capsys.readouterr().err
     assert "verdct" in error
     assert "verdict" in error

@@ -15,7 +15,7 @@ from pnyx.audit.checks.result import CheckedJudge
 from pnyx.judging.measures.ground_truth import join_labels
 from pnyx.judging.measures.rates import corrected_rate
 
-GROUPED = "--judge", "judge", "--human", "human", "--group", "question", "--probability", "p"
+GROUPED = "--verdict", "judge", "--human", "human", "--group", "question", "--probability", "p"
 
 
 def table(count: int = 160, labelled: int = 110) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ def test_files_give_the_same_through_the_command_line(capsys, tmp_path):
     path = write_rows(tmp_path / "table.jsonl", rows)
     measure = "measure", answers, "--labels", people, "--json"
     measured = json.loads(called(capsys, *measure)[1])
-    checked = json.loads(called(capsys, "check", path, *GROUPED, "--id", "id", "--json")[1])
+    checked = json.loads(called(capsys, "check", path, *GROUPED, "--id-column", "id", "--json")[1])
     (judge,) = checked["judges"]
     for name, figure in measured["measures"].items():
         if figure["value"] is not None:
@@ -108,7 +108,7 @@ def test_files_give_the_same_through_the_command_line(capsys, tmp_path):
 
 def test_the_words_show_the_corrected_rate(judge, capsys, tmp_path):
     path = write_rows(Path(tmp_path) / "table.jsonl", table())
-    words = " ".join(called(capsys, "check", path, *GROUPED, "--id", "id")[1].split())
+    words = " ".join(called(capsys, "check", path, *GROUPED, "--id-column", "id")[1].split())
     rate = judge.rate
     assert rate is not None
     figure = rate.prediction_powered

@@ -124,7 +124,7 @@ def test_ragas_scores_need_a_bound_and_labels(tmp_path, capsys):
     assert [item.verdicts["faithfulness"] for item in items.items] == VERDICTS
     assert [item.labels["label"] for item in items.items] == LABELS
     bare = refuser(
-        "check", ragas_table(tmp_path / "bare.csv", label=False), "--judge", "faithfulness"
+        "check", ragas_table(tmp_path / "bare.csv", label=False), "--verdict", "faithfulness"
     )
     assert "no column of labels found" in bare(capsys)
 

@@ -151,7 +151,7 @@ REFUSED: dict[str, tuple[str | bytes, tuple[str, ...], str]] = {
         text("id,question,answer,label", lambda n, _, la: (n, n % 10, TEXT.format(n), la)),
         (),
         "no column of verdicts found (columns: id, question, answer, label): name it with "
-        "--judge COLUMN",
+        "--verdict COLUMN",
     ),
     "no such column": (PLAIN, ("--human", "lable"), "did you mean label?"),
     "empty verdicts": (text(HEADER, lambda n, _, la: (n, "q", "", la)), (), "no row has a verdict"),

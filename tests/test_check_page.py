@@ -62,7 +62,7 @@ def test_the_page_begins_with_the_words_and_has_every_part() -> None:
         "audit card",
         "audit card --against",
         "check RESULTS RESULTS",
-        "--plan",
+        "--labels-needed",
     ):
         assert command in page
     assert "Calibration" not in headings(check_html(pnyx.check(items(120, 30))))
@@ -168,7 +168,7 @@ def table(tmp_path: Path) -> str:
     return str(path)
 
 
-NAMED = "--judge", "verdict", "--human", "label", "--group", "question"
+NAMED = "--verdict", "verdict", "--human", "label", "--group", "question"
 
 
 def test_the_words_are_the_table_s_and_the_page_is_only_written_when_asked(
@@ -197,10 +197,12 @@ def test_printing_a_check_says_what_the_command_says(table: str, capsys: Any) ->
 def test_a_plan_and_pairs_go_through_the_same_command(
     table: str, tmp_path: Path, capsys: Any
 ) -> None:
-    code, out, _ = called(capsys, "check", table, *NAMED, "--plan", "--half-width", "0.05")
+    code, out, _ = called(capsys, "check", table, *NAMED, "--labels-needed", "--half-width", "0.05")
     assert code == 0
     assert re.match(r"Label about \d+ more, in at least \d+ more questions", out)
-    code, out, _ = called(capsys, "check", table, *NAMED, "--plan", "--bar", "tnr=0.5", "--json")
+    code, out, _ = called(
+        capsys, "check", table, *NAMED, "--labels-needed", "--bar", "tnr=0.5", "--json"
+    )
     assert [goal["bar"] for goal in json.loads(out)["goals"]] == [0.5]
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("forward,backward,human\nA,A,A\nA,B,A\nB,B,A\nB,A,B\n")
@@ -221,8 +223,11 @@ def test_a_plan_and_pairs_go_through_the_same_command(
         (["--bar", "kappa=60"], "bar kappa: found 60, expected a number from -1 to 1"),
         (["--bar", "nonsense=0.5"], "bar nonsense: not measured here, expected one of f1"),
         (["--bar", "auroc=0.6"], "bar auroc: not measured here, expected one of f1, accuracy"),
-        (["--plan"], "--plan requires --half-width X or --bar MEASURE=VALUE"),
-        (["--plan", "--bar", "kappa=0.6", "--html", "x.html"], "--html has no effect with --plan"),
+        (["--labels-needed"], "--labels-needed requires --half-width X or --bar MEASURE=VALUE"),
+        (
+            ["--labels-needed", "--bar", "kappa=0.6", "--html", "x.html"],
+            "--html has no effect with --labels-needed",
+        ),
         (["--a-first", "verdict"], "give --a-first and --b-first together"),
         (["--json", "--html", "-"], "both write to standard output"),
     ],
@@ -236,7 +241,7 @@ def test_unscored_verdicts_are_counted_and_end_with_3(tmp_path: Path, capsys: An
     lines = [f"{'' if n == 7 else 'yes' if n % 2 else 'no'},{'yes' if n % 2 else 'no'}"
              for n in range(60)]  # fmt: skip
     path.write_text("\n".join(["verdict,label", *lines]) + "\n")
-    named = "--judge", "verdict", "--human", "label"
+    named = "--verdict", "verdict", "--human", "label"
     code, out, _ = called(capsys, "check", str(path), *named)
     assert code == 3
     assert "1 of 60 labelled answers are unscored" in out

@@ -108,7 +108,7 @@ def test_a_group_called_0_is_a_group_and_a_blank_id_is_not_an_id(capsys, tmp_pat
     path = write_rows(tmp_path / "pairs.jsonl", table)
     grouped = json.loads(called(capsys, "check", path, *BOTH, "--group", "question", "--json")[1])
     assert grouped["interval"]["clusters"] == 4
-    alone = json.loads(called(capsys, "check", path, *BOTH, "--id", "id", "--json")[1])
+    alone = json.loads(called(capsys, "check", path, *BOTH, "--id-column", "id", "--json")[1])
     assert alone["interval"]["clusters"] == 40
 
 

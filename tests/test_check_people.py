@@ -36,7 +36,7 @@ def table(path: str = "t.csv", by: dict[str, str] = BY) -> str:
 
 
 def columns(*people: str) -> list[str]:
-    return ["--judge", "judge", *(word for name in people for word in ("--human", name))]
+    return ["--verdict", "judge", *(word for name in people for word in ("--human", name))]
 
 
 def checked(call: Any, *arguments: str, status: int = 0) -> dict[str, Any]:

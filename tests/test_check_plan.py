@@ -1,4 +1,4 @@
-"""`pnyx check --plan`: how many labels more, worked by hand, and which rows first."""
+"""`pnyx check --labels-needed`: how many labels more, worked by hand, and which rows first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.audit.checks import plan as plans
 from pnyx.audit.checks.design import MANY_GROUPS, UNKNOWN_CORRELATION
 from pnyx.audit.display.check_plan import SHOWN_ROWS
 
-NAMED = "--judge", "judge", "--human", "human"
+NAMED = "--verdict", "judge", "--human", "human"
 refused = refuser("check")
 
 
@@ -35,7 +35,7 @@ def rows(groups: int, size: int, wrong: int) -> list[dict[str, Any]]:
 def goal(capsys: Any, tmp_path: Path, table: list[dict[str, Any]], *options: str) -> dict[str, Any]:
     """Return the only goal of a plan."""
     path = write_rows(tmp_path / "t.jsonl", table)
-    status, out, _ = called(capsys, "check", path, *NAMED, "--plan", *options, "--json")
+    status, out, _ = called(capsys, "check", path, *NAMED, "--labels-needed", *options, "--json")
     assert status == 0
     (only,) = json.loads(out)["goals"]
     return dict(only)
@@ -103,7 +103,7 @@ def test_few_groups_are_planned_with_care(capsys, tmp_path, groups, cautious):
     assert (planned["used_correlation"] > planned["correlation"]) == cautious
     path = write_rows(tmp_path / "t.jsonl", table)
     _, out, _ = called(
-        capsys, "check", path, *NAMED, "--plan", *accuracy(0.05), "--group", "question"
+        capsys, "check", path, *NAMED, "--labels-needed", *accuracy(0.05), "--group", "question"
     )
     assert (f"as there are only {groups} questions" in " ".join(out.split())) == cautious
 
@@ -154,7 +154,7 @@ def test_no_number_above_5000_is_named(capsys, tmp_path):
 
 def test_enough_labels_are_said_to_be_enough(capsys, tmp_path):
     path = write_rows(tmp_path / "t.jsonl", rows(100, 1, 20))
-    status, out, _ = called(capsys, "check", path, *NAMED, "--plan", *accuracy(0.09))
+    status, out, _ = called(capsys, "check", path, *NAMED, "--labels-needed", *accuracy(0.09))
     words = " ".join(out.split())
     assert status == 0
     assert words.startswith("No more labels are needed for an interval of accuracy of ±0.09: ")
@@ -172,7 +172,7 @@ def test_labels_for_a_bar_decide_half_of_the_time_unless_there_are_more(capsys, 
     assert planned["chance"] == pytest.approx(0.5, abs=0.06)
     assert planned["likely_more"] > planned["more"]
     path = write_rows(tmp_path / "t.jsonl", rows(100, 1, 20))
-    _, out, _ = called(capsys, "check", path, *NAMED, "--plan", "--bar", "accuracy=0.72")
+    _, out, _ = called(capsys, "check", path, *NAMED, "--labels-needed", "--bar", "accuracy=0.72")
     words = " ".join(out.split())
     assert f"they decide with a chance of {100 * planned['chance']:.0f} %; " in words
     assert f"80 % takes about {planned['likely_more']:,} more." in words
@@ -214,7 +214,7 @@ def test_a_bar_is_not_reached_by_labels_of_four_questions(capsys, tmp_path):
 
 def test_without_a_disagreement_the_number_is_called_rough(capsys, tmp_path):
     path = write_rows(tmp_path / "t.jsonl", rows(40, 1, 0))
-    _, out, _ = called(capsys, "check", path, *NAMED, "--plan", "--half-width", "0.02")
+    _, out, _ = called(capsys, "check", path, *NAMED, "--labels-needed", "--half-width", "0.02")
     assert "This is a rough number: kappa is 1.00" in " ".join(out.split())
 
 
@@ -231,7 +231,15 @@ def unlabelled(groups: int, size: int, **texts: str) -> list[dict[str, Any]]:
 def test_20_rows_are_shown_and_the_others_counted(capsys, tmp_path, spare):
     path = write_rows(tmp_path / "t.jsonl", rows(40, 1, 10) + unlabelled(spare, 1))
     _, out, _ = called(
-        capsys, "check", path, *NAMED, "--plan", "--half-width", "0.05", "--group", "question"
+        capsys,
+        "check",
+        path,
+        *NAMED,
+        "--labels-needed",
+        "--half-width",
+        "0.05",
+        "--group",
+        "question",
     )
     assert SHOWN_ROWS == 20
     listed = [line for line in out.splitlines() if line.startswith("n")]
@@ -246,7 +254,7 @@ def test_rows_of_new_questions_come_first_spread_over_questions_and_doubt(capsys
     for n, row in enumerate(table):
         row["p"] = 0.95 if n % 2 else 0.55
     path = write_rows(tmp_path / "t.jsonl", table)
-    options = "--plan", "--half-width", "0.05", "--group", "question", "--probability", "p"
+    options = "--labels-needed", "--half-width", "0.05", "--group", "question", "--probability", "p"
     status, out, _ = called(capsys, "check", path, *NAMED, *options, "--json")
     plan = json.loads(out)
     assert (status, plan["labels"], plan["groups"], plan["new_groups"]) == (0, 40, 40, 8)
@@ -265,7 +273,15 @@ def test_the_words_say_what_to_do(capsys, tmp_path):
     table = rows(40, 2, 10) + unlabelled(10, 2)
     path = write_rows(tmp_path / "t.jsonl", table)
     out_file = tmp_path / "plan.json"
-    options = "--plan", "--half-width", "0.1", "--group", "question", "--out", str(out_file)
+    options = (
+        "--labels-needed",
+        "--half-width",
+        "0.1",
+        "--group",
+        "question",
+        "--out",
+        str(out_file),
+    )
     status, out, _ = called(capsys, "check", path, *NAMED, *options)
     words = " ".join(out.split())
     plan = json.loads(out_file.read_text())
@@ -283,12 +299,18 @@ def test_the_words_say_what_to_do(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--plan", "--bar", "f1=0.6"], "cannot plan labels for 'f1': expected one of kappa"),
-        (["--plan", "--half-width", "0"], "--half-width"),
-        (["--plan", "--half-width", "1"], "--half-width"),
-        (["--half-width", "0.1"], "--plan"),
-        (["--plan", "--bar", "kappa=1.5"], "expected a number from -1 to 1"),
-        (["--plan", "--half-width", "0.1", "--against", "x"], "--against has no effect with"),
+        (
+            ["--labels-needed", "--bar", "f1=0.6"],
+            "cannot plan labels for 'f1': expected one of kappa",
+        ),
+        (["--labels-needed", "--half-width", "0"], "--half-width"),
+        (["--labels-needed", "--half-width", "1"], "--half-width"),
+        (["--half-width", "0.1"], "--labels-needed"),
+        (["--labels-needed", "--bar", "kappa=1.5"], "expected a number from -1 to 1"),
+        (
+            ["--labels-needed", "--half-width", "0.1", "--against", "x"],
+            "--against has no effect with",
+        ),
     ],
 )
 def test_a_plan_that_cannot_be_made_is_one_line(capsys, tmp_path, options, problem):

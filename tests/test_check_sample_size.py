@@ -12,7 +12,7 @@ import pnyx
 from command import called, write_rows
 from pnyx.audit.checks import sample_size
 
-NAMED = "--judge", "judge", "--human", "human", "--group", "question"
+NAMED = "--verdict", "judge", "--human", "human", "--group", "question"
 
 
 def rows(sizes: list[int], yes: int | None = None) -> list[dict[str, Any]]:

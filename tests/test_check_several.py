@@ -181,20 +181,20 @@ def test_a_judge_that_became_worse_ends_with_1(tmp_path: Path, capsys: Any) -> N
     poor = write(tmp_path / "poor.csv", rows(200, verdict=60))
     earlier = str(tmp_path / "check.json")
     named = "--human", "label", "--group", "question"
-    assert called(capsys, "check", good, "--judge", "judge", *named, "--out", earlier)[0] == 0
+    assert called(capsys, "check", good, "--verdict", "judge", *named, "--out", earlier)[0] == 0
     now = *named, "--against", earlier
-    code, out, _ = called(capsys, "check", poor, "--judge", "verdict", *now)
+    code, out, _ = called(capsys, "check", poor, "--verdict", "verdict", *now)
     assert code == 1
     assert "Since the earlier check, worse: verdict: accuracy, verdict: kappa" in out
-    code, out, _ = called(capsys, "check", good, "--judge", "judge", *now)
+    code, out, _ = called(capsys, "check", good, "--verdict", "judge", *now)
     assert (code, "no figure is worse" in out) == (0, True)
-    code, out, _ = called(capsys, "check", poor, "--judge", "verdict", *now, "--json")
+    code, out, _ = called(capsys, "check", poor, "--verdict", "verdict", *now, "--json")
     drift = {row["name"]: row for row in json.loads(out)["drift"]}
     accuracy = drift["verdict: accuracy"]
     assert accuracy["paired"]
     assert accuracy["better"] == pytest.approx(-56 / 200)
     assert accuracy["high"] < 0
-    code, _, _ = called(capsys, "check", poor, "--judge", "verdict", *now, "--margin", "0.99")
+    code, _, _ = called(capsys, "check", poor, "--verdict", "verdict", *now, "--margin", "0.99")
     assert code == 0
 
 
@@ -205,7 +205,7 @@ def test_a_figure_may_be_worse_by_a_tenth(
     """Of 200 balanced labels, 10 errors take kappa from 1 to 0.90, and 12 to 0.88."""
     assert DRIFT_MARGIN == 0.1
     earlier = str(tmp_path / "check.json")
-    named = "--judge", "j", "--human", "label", "--group", "question"
+    named = "--verdict", "j", "--human", "label", "--group", "question"
     first = write(tmp_path / "first.csv", rows(200, j=0))
     later = write(tmp_path / "later.csv", rows(200, j=errors))
     assert called(capsys, "check", first, *named, "--out", earlier)[0] == 0
@@ -235,5 +235,5 @@ def test_an_earlier_check_that_is_none_is_refused(
     table = write(tmp_path / "t.csv", rows(j=3))
     earlier = tmp_path / "old.json"
     earlier.write_text(text)
-    refused = refuser("check", table, "--judge", "j", "--human", "label")
+    refused = refuser("check", table, "--verdict", "j", "--human", "label")
     assert problem in refused(capsys, "--against", earlier)

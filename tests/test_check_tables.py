@@ -139,7 +139,7 @@ def test_an_ambiguous_table_says_what_to_type(tmp_path, capsys):
     rows = [[word(v), word(la), word(la)] for v, la in pairs()]
     assert run("check", write_csv(tmp_path / "t.csv", "gpt large,claude,gold", rows)) == 2
     error = capsys.readouterr().err
-    assert "such as --judge 'gpt large'" in error
+    assert "such as --verdict 'gpt large'" in error
     assert "--a-first" not in error
 
 
@@ -283,7 +283,7 @@ def test_a_file_without_labels_says_how_to_get_them(tmp_path, capsys):
     assert "promptfoo view" in capsys.readouterr().err
     labels = [[str(n + 1), word(label)] for n, label in enumerate(LABELS)]
     second = write_csv(tmp_path / "labels.csv", "id,label", labels)
-    assert run("check", str(path), "--judge", "passed", "--labels", second) == 0
+    assert run("check", str(path), "--verdict", "passed", "--labels", second) == 0
 
 
 def sample(number: int, verdict: bool, label: bool) -> dict[str, Any]:
@@ -368,6 +368,6 @@ def test_several_labelled_metrics_must_be_chosen(tmp_path, capsys):
     assert run("check", str(path)) == 2
     error = capsys.readouterr().err
     assert "people labelled several things (tone, facts)" in error
-    assert "--judge tone" in error
+    assert "--verdict tone" in error
     items = read_check_items(str(path), judge="facts")
     assert items.people == ("human facts",)

@@ -181,9 +181,9 @@ def each(meant):
 
 
 RAG = [form.name for form in RAG_FORMATS if not form.packaged]
-CHOICES = [("rag", ["--format", name]) for name in RAG] + [
-    ("rag", ["--format", "rag-rubric", "--set", "nuggets=3"]),
-    ("quality", ["--format", "pointwise"]),
+CHOICES = [("rag", ["--judge-format", name]) for name in RAG] + [
+    ("rag", ["--judge-format", "rag-rubric", "--set", "nuggets=3"]),
+    ("quality", ["--judge-format", "pointwise"]),
     ("quality", ["--set", "scale=5"]),
 ]
 
@@ -239,8 +239,8 @@ def test_trials_of_arguments_with_documents_need_no_model(capsys):
         "run", "--trial", "hallucination", rag_items(), "--sentences", "0,1", "--out", "H"
     ) in (0, 3)
     assert json.loads(Path("H/summary.json").read_text())["counted"] == ["groundedness"]
-    assert "--format rag-direct requires a language model (--judge)" in refused_line(
-        capsys, "run", "--trial", "noise", "rag.jsonl", "--format", "rag-direct", "--out", "T"
+    assert "--judge-format rag-direct requires a language model (--judge)" in refused_line(
+        capsys, "run", "--trial", "noise", "rag.jsonl", "--judge-format", "rag-direct", "--out", "T"
     )
 
 

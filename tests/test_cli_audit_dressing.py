@@ -210,7 +210,7 @@ def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
             "--trial",
             "self",
             path,
-            "--writer",
+            "--judge-name",
             "m",
             "--out",
             "S",
@@ -228,8 +228,8 @@ def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
     assert found["items"]["left_out"] == {
         "no label: a, b or tie": 1, "not one of both (a_by, b_by) by the writer": 1
     }  # fmt: skip
-    assert run("run", "--trial", "self", MAKE["support"](4), "--writer", "m", "--out", "T") == 2
-    assert "--writer requires preference, not support" in capsys.readouterr().err
+    assert run("run", "--trial", "self", MAKE["support"](4), "--judge-name", "m", "--out", "T") == 2
+    assert "--judge-name requires preference, not support" in capsys.readouterr().err
 
 
 def argued(count: int) -> str:
@@ -287,7 +287,7 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
             {"id": "r4", "value": "neither"},
         ])  # fmt: skip
         trying = (*self_trial, "pairs.jsonl", "--json")
-        own_taste = (*trying, "--writer", "test", "--control")
+        own_taste = (*trying, "--judge-name", "test", "--control")
         found = json.loads(called(capsys, *own_taste, people, "--out", "S")[1])
         # A second judge that prefers whatever comes first: a tie in both orders.
         with ChatServer(reply=planted.winner("first")) as second:
@@ -338,4 +338,4 @@ def test_what_cannot_be_paired_is_one_line(capsys):
         llm[1],
     )
     code, _, err = called(capsys, *trying, "--out", "S")
-    assert (code, "--control requires --writer" in err) == (2, True), err
+    assert (code, "--control requires --judge-name" in err) == (2, True), err

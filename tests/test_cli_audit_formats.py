@@ -15,9 +15,9 @@ from command import run
 pytestmark = pytest.mark.usefixtures("own_place")
 
 TOWNS = ("Ashville", "Birchville")
-SOME = ("--format", "support", "--format", "direct")
-ALL = ("--format", "all")
-BOTH = ("--format", "direct", "--format", "listwise-rag-fine")
+SOME = ("--judge-format", "support", "--judge-format", "direct")
+ALL = ("--judge-format", "all")
+BOTH = ("--judge-format", "direct", "--judge-format", "listwise-rag-fine")
 OTHER = ("--qrels", "other.txt")
 LABELS = (1, 1, 1, 0)
 """Of a town's four documents, three are relevant to its question."""
@@ -174,7 +174,7 @@ def test_documents_of_answers_are_measured_against_qrels(capsys):
         return json.dumps(said | low)
 
     with ChatServer(reply=third_and_fourth_low) as server:
-        asking = ("--format", "listwise-rag-fine", "--judge", server.spec, "--out", "R")
+        asking = ("--judge-format", "listwise-rag-fine", "--judge", server.spec, "--out", "R")
         assert run("judge", "rag", rag_items(), *asking) == 0
     lines = [f"t0 0 d0{n} {label}" for n, label in enumerate(LABELS)]
     capsys.readouterr()
@@ -193,7 +193,10 @@ def test_documents_of_answers_are_measured_against_qrels(capsys):
 def test_formats_need_no_model_and_plans_ask_nothing(capsys):
     path = rag_items(argument=False)
     assert (
-        run("audit", "run", path, "--format", "all", "--levels", "0,1", "--out", "F", "--json") == 0
+        run(
+            "audit", "run", path, "--judge-format", "all", "--levels", "0,1", "--out", "F", "--json"
+        )
+        == 0
     )
     shown = capsys.readouterr()
     found = json.loads(shown.out)
@@ -202,7 +205,7 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
     assert "2 of 2 items have no argument" in shown.err
     assert "documents" in found["formats"]["support"]
     with ChatServer(reply=reply) as server:
-        asking = ("--format", "all", "--judge", server.spec, "--plan", "--json")
+        asking = ("--judge-format", "all", "--judge", server.spec, "--plan", "--json")
         assert run("audit", "run", rag_items(), *asking) == 0
         planned = json.loads(capsys.readouterr().out)
         assert server.asked() == []
@@ -214,34 +217,44 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
     ("command", "said"),
     [
         (
-            ("audit", "run", "rag.jsonl", "--out", "F", "--format", "x", "--format", "direct"),
+            (
+                "audit",
+                "run",
+                "rag.jsonl",
+                "--out",
+                "F",
+                "--judge-format",
+                "x",
+                "--judge-format",
+                "direct",
+            ),
             "found x, expected",
         ),
         (
-            ("audit", "run", "rag.jsonl", "--out", "F", "--format", "direct"),
+            ("audit", "run", "rag.jsonl", "--out", "F", "--judge-format", "direct"),
             "requires a language model (--judge)",
         ),
         (
             ("audit", "run", "rag.jsonl", "--out", "F", *SOME),
-            "--format direct requires a language model (--judge)",
+            "--judge-format direct requires a language model (--judge)",
         ),
         (
             ("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--set", "nuggets=3"),
-            "--set nuggets requires --format",
+            "--set nuggets requires --judge-format",
         ),
         (("audit", "run", "bare.jsonl", "--out", "F", *ALL), "expected context_relevance among"),
         (("audit", "run", "rag.jsonl", "--out", "F", *ALL, *OTHER), "is judged for"),
         (("audit", "run", "nameless.jsonl", "--out", "F", *ALL, *OTHER), "no ids of"),
         (
             ("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--trial", "order"),
-            "compared in the trials noise and hallucination",
+            "compared in noise and hallucination",
         ),
         (("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--repeats", "2"), "is only for repeat"),
         (("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--task", "quality"), "rag only"),
         (("audit", "run", "rag.jsonl", "--out", "F", *ALL, "--margin", "0.2"), "--margin is for"),
         (
             ("audit", "formats", "rag.jsonl", "--out", "F"),
-            "formats was removed: use pnyx audit run ITEMS --format",
+            "formats was removed: use pnyx audit run ITEMS --judge-format",
         ),
         (
             ("audit", "pairs", "rag.jsonl", "--out", "p"),

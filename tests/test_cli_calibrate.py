@@ -99,9 +99,9 @@ def test_figures_before_are_scikit_learns(files, capsys):
 
 
 def test_the_same_command_gives_the_same_calibration(files, capsys):
-    calibrate(files, "--threshold", "f1", "--error", "0.2")
+    calibrate(files, "--yes-threshold", "f1", "--error", "0.2")
     first = json.loads((files / "c.json").read_text())
-    calibrate(files, "--threshold", "f1", "--error", "0.2")
+    calibrate(files, "--yes-threshold", "f1", "--error", "0.2")
     second = json.loads((files / "c.json").read_text())
     first["about"].pop("date"), second["about"].pop("date")
     assert first == second

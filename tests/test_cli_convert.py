@@ -32,7 +32,7 @@ call = caller("files", "convert")
 )
 def test_the_published_dumps_survive_every_format(name, file, targets, tmp_path, call):
     arguments = tmp_path / "arguments.jsonl"
-    assert call(DATA / file, "--from", name, "--to", "arguments", "-o", arguments)[0] == 0
+    assert call(DATA / file, "--format", name, "--to", "arguments", "-o", arguments)[0] == 0
     rows = rows_of(arguments)
     assert all(list(row)[:7] == ARGUMENT_KEYS for row in rows)
     assert all(row["source"] == name for row in rows)
@@ -94,7 +94,7 @@ def test_questions_and_qrels(tmp_path, call):
         (["--to", "folder"], "cannot be converted to 'folder'"),
         (["--to", "jsonl", "--style", "ids"], "--style is for responses"),
         (["--to", "jsonl", "--column", "id"], "expected FIELD=COLUMN"),
-        (["--to", "jsonl", "--from", "nope"], "no format 'nope'"),
+        (["--to", "jsonl", "--format", "nope"], "no format 'nope'"),
         (["--to", "arguments"], "plain document"),
         (["--to", "csv"], "duplicate id"),
     ],

@@ -139,16 +139,16 @@ def place(tmp_path, monkeypatch):
         ("annotate define q.jsonl --out folder.md", "folder.md: cannot be written"),
         ("annotate define q.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),
         ("annotate label items.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),
-        ("annotate label items.jsonl --annotations-out a.jsonl --qrels folder.md",
+        ("annotate label items.jsonl --annotations-out a.jsonl --qrels-out folder.md",
          "folder.md: cannot be"),
-        ("annotate label items.jsonl --annotations-out a.jsonl --qrels q.txt",
+        ("annotate label items.jsonl --annotations-out a.jsonl --qrels-out q.txt",
          "question_id 'q 1' is empty or"),
         ("judge relevance items.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),
         ("perspectives tea? --out folder.md", "folder.md: cannot be written"),
         ("argue x.index tea? --html folder.md", "folder.md: cannot be written"),
         ("argue x.index tea? --md items.jsonl/x", "items.jsonl/x: cannot be written"),
         ("search x.index --topics q.jsonl --rerank --out r.run", "topic 'q 2' is empty"),
-        ("nuggets merge bank.jsonl --format ragtime26-nuggets --out b --run-id "
+        ("nuggets merge bank.jsonl --to ragtime26-nuggets --out b --run-id "
          "a-run-id-that-is-far-too-long", "expected at most 25"),
     ],
 )  # fmt: skip

@@ -139,7 +139,7 @@ def test_the_header_of_topics_is_not_a_topic(tmp_path, header):
 def test_a_topic_that_would_be_taken_for_a_header_is_not_written(tmp_path, capsys):
     write_rows(tmp_path / "q.jsonl", [{"id": "qid", "text": "query"}])
     assert (
-        run("files", "convert", tmp_path / "q.jsonl", "--from", "questions", "--to", "topics-tsv")
+        run("files", "convert", tmp_path / "q.jsonl", "--format", "questions", "--to", "topics-tsv")
         == 2
     )
     assert "would be taken for a header" in capsys.readouterr().err

@@ -143,7 +143,7 @@ def test_a_long_document_is_cut_into_passages(ranking: Path) -> None:
 def test_the_default_passage_is_that_of_python() -> None:
     command = importlib.import_module("pnyx.cli.judge").command
     (words,) = (p for p in command.params if p.opts == ["--words"])
-    assert f"[default: {PASSAGE_WORDS}, as in BERDS]" in words.help
+    assert words.default_text == f"{PASSAGE_WORDS}, as in BERDS"
 
 
 def test_a_question_without_perspectives_is_one_line(

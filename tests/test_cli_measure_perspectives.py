@@ -172,7 +172,7 @@ def test_the_table_names_what_is_compared(world, capsys):
         3,
         "--baseline",
         "bad",
-        "--depth",
+        "--pool-depth",
         3,
     )
     assert run("measure perspectives", *command) == 0

@@ -85,7 +85,7 @@ def test_a_table_of_both_orders_has_the_same_figures(call: Any, check: Any) -> N
     Path("pairs.csv").write_text(table.getvalue())
     write_rows("a.jsonl", answers())
     write_rows("l.jsonl", labels())
-    columns = ("--a-first", "first", "--b-first", "second", "--human", "human", "--id", "id")
+    columns = ("--a-first", "first", "--b-first", "second", "--human", "human", "--id-column", "id")
     checked = json.loads(check("pairs.csv", *columns, "--json")[1])
     measured = json.loads(call("a.jsonl", "--labels", "l.jsonl", "--json")[1])
     for name in ("flips", "first_slot", "combined", "a_first", "b_first", "settled"):

@@ -102,22 +102,22 @@ def test_runs_are_compared_also_of_several_folders(judged, tmp_path, capsys):
 )
 def test_a_leaderboard_in_each_format(layout, judged, tmp_path, capsys):
     out = tmp_path / "board"
-    assert run(judged, "--leaderboard", out, "--format", layout) == 0
+    assert run(judged, "--leaderboard", out, "--to", layout) == 0
     board = read_leaderboard(out, layout)
     assert board.values["f1_weighted", "run-a", "7"] == pytest.approx(4 / 7)
     assert ("f1", "run-b", "9") not in board.values
     assert {c.measure for c in board.stated} == set(MAIN)
     capsys.readouterr()
-    assert run(judged, "--leaderboard", "-", "--format", layout, "--missing", "zero") == 0
+    assert run(judged, "--leaderboard", "-", "--to", layout, "--missing", "zero") == 0
     assert capsys.readouterr().out.count("f1_weighted") == 2 * 3 + 2
 
 
 def test_trec_eval_holds_one_run(judged, tmp_path, capsys):
     out = tmp_path / "board"
-    assert "one run" in refused_after(capsys, judged, "--leaderboard", out, "--format", "trec_eval")
+    assert "one run" in refused_after(capsys, judged, "--leaderboard", out, "--to", "trec_eval")
     assert not out.exists()
     one = folder(tmp_path / "one", SCORED)
-    assert run(one, "--leaderboard", out, "--format", "trec_eval") == 0
+    assert run(one, "--leaderboard", out, "--to", "trec_eval") == 0
     assert read_leaderboard(out, "trec_eval").values["f1", "run-a", "7"] == pytest.approx(2 / 3)
 
 
@@ -214,7 +214,7 @@ def test_bad_choices_are_refused(judged, tmp_path, capsys):
         (("--weight", "vital"), "expected IMPORTANCE=X"),
         (("--weight", "vital=-1"), "expected IMPORTANCE=X"),
         (("--unscored", "zero"), "requires a file to write"),
-        (("--format", "tot"), "--leaderboard"),
+        (("--to", "tot"), "--leaderboard"),
         (("--nuggets", "x"), "--diversity-qrels"),
         (("--leaderboard", "-", "--json"), "standard output"),
         (("--leaderboard", "-", "--nuggetizer", "-"), "both write to standard output"),

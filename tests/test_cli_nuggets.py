@@ -90,7 +90,7 @@ def test_nuggets_are_created_window_by_window_with_the_documents_that_attest_the
 ):
     with ChatServer(reply=writes) as server:
         llm = ["--llm", f"{server.url}#m"]
-        more = ["--window", 2, "--style", style, "--out", "b.jsonl"]
+        more = ["--window", 2, "--nugget-style", style, "--out", "b.jsonl"]
         code, _, err = run("nuggets", "create", *place, *llm, *more)
         asked = asked_of(server)
         assert (code, asked) == (0, 3), err  # two windows, and what matters
@@ -117,7 +117,7 @@ def test_nuggets_are_created_window_by_window_with_the_documents_that_attest_the
 def test_a_draft_is_edited_and_only_what_lacks_importance_is_rated(place, run):
     with ChatServer(reply=writes) as server:
         llm = ["--llm", f"{server.url}#m"]
-        draft = ["--no-rate", "--style", "claims", "--window", 2, "--out", "d.jsonl"]
+        draft = ["--no-rate", "--nugget-style", "claims", "--window", 2, "--out", "d.jsonl"]
         assert run("nuggets", "create", *place, *llm, *draft)[0] == 0
         code, _, err = run("nuggets", "create", *place, *llm, *draft)
         assert (code, "may have been edited" in err) == (2, True)
@@ -145,7 +145,7 @@ def test_what_cannot_be_read_is_said_and_the_other_windows_count(place, run):
         return "no" if "Passage 2" not in prompt else writes(prompt)
 
     with ChatServer(reply=broken) as server:
-        more = ["--window", 2, "--style", "claims", "--out", "b.jsonl"]
+        more = ["--window", 2, "--nugget-style", "claims", "--out", "b.jsonl"]
         code, out, err = run("nuggets", "create", *place, "--llm", f"{server.url}#m", *more,
                              "--json")  # fmt: skip
     assert code == 3
@@ -160,7 +160,16 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(place):
     with ChatServer(reply=writes, delay=0.4) as server:
         command = [
             *(sys.executable, "-m", "pnyx", "nuggets", "create", *place, "--window", "1"),
-            *("--llm", f"{server.url}#m", "--style", "claims", "--store", "s", "--out", "b.jsonl"),
+            *(
+                "--llm",
+                f"{server.url}#m",
+                "--nugget-style",
+                "claims",
+                "--store",
+                "s",
+                "--out",
+                "b.jsonl",
+            ),
         ]
         with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
             while asked_of(server) < 2 and process.poll() is None:
@@ -183,7 +192,7 @@ def test_hostile_documents_stay_in_their_blocks(place, run):
         return writes(prompt)
 
     with ChatServer(reply=reply) as server:
-        more = ["--style", "claims", "--out", "b.jsonl", "--llm", f"{server.url}#m"]
+        more = ["--nugget-style", "claims", "--out", "b.jsonl", "--llm", f"{server.url}#m"]
         assert run("nuggets", "create", *place, *more)[0] == 0
     outside = re.sub(r"<<<(\w+) (\w{16})\n.*?\n\1 \2>>>", "", seen[0], flags=re.DOTALL)
     assert "Ignore it" not in outside
@@ -200,7 +209,9 @@ def test_without_a_model_claims_are_sentences_of_several_documents(place, run):
     assert sorted(one.doc_id for one in first.references) == ["d1", "d2"]
     assert len(bank.nuggets) == 2  # a sentence of five words is none
     assert not any("He said" in one.text or "Bananas" in one.text for one in bank.nuggets)
-    code, _, err = run("nuggets", "create", *place, "--style", "questions", "--out", "c.jsonl")
+    code, _, err = run(
+        "nuggets", "create", *place, "--nugget-style", "questions", "--out", "c.jsonl"
+    )
     assert (code, "--llm" in err) == (2, True)
 
 
@@ -557,7 +568,7 @@ def test_without_a_model_only_the_same_words_make_two_questions_one(run):
     ]  # fmt: skip
     for row in rows:
         Path(row["metadata"]["run_id"]).write_text(json.dumps(row) + "\n")
-    out = ["--report", "r.jsonl", "--run-id", "m", "--format", "ragtime26-nuggets"]
+    out = ["--report", "r.jsonl", "--run-id", "m", "--to", "ragtime26-nuggets"]
     code, said, err = run("nuggets", "merge", *"abcd", *out, "--out", "o", "--json")
     assert code == 0, err
     assert (json.loads(said)["given"], json.loads(said)["left"]) == (4, 2)

@@ -83,7 +83,7 @@ def test_from_a_language_model(run, monkeypatch, index):
         assert code == 0
         assert out.count("test (perspectives@1)") == 2
         assert "Write 5 perspectives" in server.asked()[0]["messages"][0]["content"]
-        code, out, _ = run(QUESTION, "--llm", server.spec, "--open")
+        code, out, _ = run(QUESTION, "--llm", server.spec, "--open-question")
         assert code == 0
         assert out.count("  ?  ") == 2
         # The environment names a model for whatever needs one; --index needs none.
@@ -111,7 +111,7 @@ def test_a_model_without_a_usable_answer_is_exit_status_3(run, tmp_path):
         (["--index", "i", "--file", "f"], "give one of --llm, --index and --file"),
         (["--index", "nowhere"], "nowhere"),
         (["--file", "nowhere"], "nowhere: cannot be read"),
-        (["--file", "nowhere", "--open"], "--open requires --llm"),
+        (["--file", "nowhere", "--open-question"], "--open-question requires --llm"),
         (["--index", "i", "--json", "--out", "-"], "both write to standard output"),
         (["--index", "i", "-n", "0"], "-n"),
     ],

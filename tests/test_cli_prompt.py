@@ -38,8 +38,8 @@ def items(task: str) -> str:
 CASES = [
     *((task, TASKS[task].prompts[0], ()) for task in TASKS),
     ("support", "support-direct", ()),
-    ("relevance", "relevance-direct", ("--probability", "ask")),
-    ("support", "support", ("--batch", "2")),
+    ("relevance", "relevance-direct", ("--set", "probability=ask")),
+    ("support", "support", ("--set", "batch=2")),
 ]
 
 
@@ -47,14 +47,13 @@ CASES = [
 @pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.all)])
 def test_what_is_shown_is_what_is_sent(task, prompt, more, number, run):
     path = items(task)
-    arguments = ("prompt", prompt, path, "--id", f"i{number}", "--json", *more)
+    arguments = ("prompt", prompt, path, "--item", f"i{number}", "--json", *more)
     status, out, _ = run(*arguments)
     assert status == 0
     shown = json.loads(out)
     with ChatServer(logprobs="words") as server:
         own = () if prompt == TASKS[task].prompts[0] else ("--set", f"prompt={prompt}")
-        settings = ("--set", f"{more[0][2:]}={more[1]}") if more else ()
-        judge = ("judge", task, path, "--out", "out", "--judge", server.spec, *settings, *own)
+        judge = ("judge", task, path, "--out", "out", "--judge", server.spec, *more, *own)
         assert run(*judge)[0] == 0
         (sent,) = [row for row in server.asked() if row["messages"] == shown["messages"]]
     parameters = dict(sent["parameters"])
@@ -116,7 +115,7 @@ WRITE = ("argue", "argue-prose", "report")
 
 @pytest.mark.parametrize("task", TASKS)
 def test_for_people_nothing_reaches_the_terminal_but_text(task, run):
-    status, out, _ = run("prompt", task, items(task), "--id", "i1")
+    status, out, _ = run("prompt", task, items(task), "--item", "i1")
     assert status == 0
     assert out.startswith(f"prompt {TASKS[task].prompts[0]}@")
     assert "--- system\n" in out
@@ -134,13 +133,13 @@ def test_for_people_nothing_reaches_the_terminal_but_text(task, run):
         (("list",), "list was removed: pnyx prompt without NAME lists the prompts"),
         (("show", "support"), "show was removed: use pnyx prompt NAME"),
         (("repair", "items.jsonl"), "is not asked about items: leave out ITEMS"),
-        (("support", "items.jsonl", "--id", "i9"), "no item has the id 'i9'"),
+        (("support", "items.jsonl", "--item", "i9"), "no item has the id 'i9'"),
         (("support", "missing.jsonl"), "missing.jsonl"),
         (("missing.toml",), "missing.toml"),
         (("missing.toml", "--raw"), "missing.toml"),
         (("latin.toml",), "latin.toml: not valid TOML"),
-        (("quality", "items.jsonl", "--batch", "2"), "quality"),
-        (("support-direct", "items.jsonl", "--batch", "2"), "support-direct"),
+        (("quality", "items.jsonl", "--set", "batch=2"), "quality"),
+        (("support-direct", "items.jsonl", "--set", "batch=2"), "support-direct"),
     ],
 )
 def test_what_cannot_be_shown_is_one_line(arguments, said, run):

@@ -106,7 +106,7 @@ def test_what_is_written_passes_the_track_without_a_word(track, indexes, asked, 
 def test_sentences_are_quoted_under_the_limit_and_never_twice(indexes, asked, tmp_path, call):
     index, known = indexes("shard")
     requests = asked(ZOOS, VOTING)
-    command = ("report", index, "--requests", requests, "--documents")
+    command = ("report", index, "--requests", requests, "--embed-texts")
     for name in ("one", "two"):
         markdown = tmp_path / f"{name}.md"
         assert call(*command, "--out", tmp_path / name, "--markdown", markdown)[0] == 0
@@ -288,7 +288,7 @@ def test_a_limit_smaller_than_a_sentence_leaves_none(indexes, asked, tmp_path, c
         (("--metadata", "type"), ZOOS, "--metadata type: expected KEY=VALUE"),
         (("--metadata", "topic_id=2"), ZOOS, "topic_id is filled in"),
         (("--writer", "llm"), ZOOS, "--writer llm requires --llm"),
-        (("--limit", "0"), ZOOS, "--limit"),
+        (("--max-length", "0"), ZOOS, "--max-length"),
     ],
 )
 def test_bad_input_is_one_line(more, request_, problem, indexes, asked, tmp_path, call):

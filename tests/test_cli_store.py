@@ -92,7 +92,7 @@ def test_a_bad_line_is_one_line(store, tmp_path, merge):
 
 
 def test_delete(store, call):
-    code, out, _ = call("--older-than", "0d", "--model", "m\x1b[2J")
+    code, out, _ = call("--older-than", "0d", "--of-model", "m\x1b[2J")
     assert code == 0
     assert out.endswith("would be deleted by --delete\n")
     code, out, _ = call("--finish", "stop", "--json")
@@ -125,7 +125,7 @@ def test_delete_wants_a_criterion_and_no_export(argv, store, call):
 
 def test_export_of_one_model(store, call):
     fill(store, ["c"], model="other")
-    code, out, err = call("--export", "-", "--model", "other")
+    code, out, err = call("--export", "-", "--of-model", "other")
     assert (code, err) == (0, "pnyx: 1 reply exported\n")
     assert [json.loads(line)["model"] for line in out.splitlines()] == ["other"]
 

@@ -226,7 +226,11 @@ def test_bad_choices_are_one_line(tmp_path, labels, capsys):
         capsys, dear, "--labels", labels, "--minimize", "seconds"
     )
     assert "require one --labels FILE" in refused(capsys, dear, labels)
-    for option in ("--bar", "kappa=0.6"), ("--judge", "j"), ("--plan", "--half-width", "0.1"):
+    for option in (
+        ("--bar", "kappa=0.6"),
+        ("--verdict", "j"),
+        ("--labels-needed", "--half-width", "0.1"),
+    ):
         said = refused(capsys, dear, labels, "--labels", labels, *option)
         assert f"{option[0]} has no effect with several results" in said
     before = Path(dear, "answers.jsonl").read_bytes()

@@ -85,7 +85,7 @@ def test_the_miniature_as_other_formats(folder, call):
     assert rows[0]["documents"] == ["11", "12"]
     assert (rows[1]["stance"], rows[1]["topic"]) == ("con", PAGE["title"])
     code, out, _ = call(
-        "files", "convert", pages, "--from", "debate-sources", "--to", "jsonl", "-o", "-"
+        "files", "convert", pages, "--format", "debate-sources", "--to", "jsonl", "-o", "-"
     )
     found = [json.loads(line) for line in out.splitlines()]
     assert [row["id"] for row in found] == ["11", "12", "13", "21"]

@@ -36,7 +36,7 @@ def test_by_hand(items, style, form):
 
     with ChatServer(logprobs=style, spellings=CHANCES, reply=reply) as server:
         code = run("judge", "quality", items, "--judge", server.spec, "--set", "expected-scores",
-                   "--format", form, "--out", "r")  # fmt: skip
+                   "--judge-format", form, "--out", "r")  # fmt: skip
     assert code == 0
     rows = rows_of("r")
     assert [row["dimension"] for row in rows] == ["cogency", "clarity"]
@@ -62,7 +62,7 @@ def test_g_eval_scores_by_tokens_as_its_paper_does():
 
     rag = write_rows("rag.jsonl", [RAG])
     with ChatServer(logprobs="words", spellings=CHANCES, reply=reply) as server:
-        asking = ("--judge", server.spec, "--set", "expected-scores", "--format", "g-eval")
+        asking = ("--judge", server.spec, "--set", "expected-scores", "--judge-format", "g-eval")
         run("judge", "rag", rag, *asking, "--out", "r")
     rows = {row["dimension"]: row for row in rows_of("r")}
     for name in names:
@@ -111,10 +111,10 @@ def test_choices_that_do_not_go_together(items, tmp_path, capsys):
     assert "samples and expected-scores" in refused(capsys, items, *llm, "--set", "samples=3")
     pairs = write_rows("pairs.jsonl", [{"id": "1", "text": "a", "statement": "b"}])
     said = refuser("judge", "support")(capsys, pairs, *llm)
-    assert "expected-scores requires quality, and rag --format g-eval, not support" in said
+    assert "expected-scores requires quality, and rag --judge-format g-eval, not support" in said
     rag = write_rows("rag.jsonl", [RAG])
-    said = refuser("judge", "rag")(capsys, rag, *llm, "--format", "direct")
-    assert "not --format direct" in said
+    said = refuser("judge", "rag")(capsys, rag, *llm, "--judge-format", "direct")
+    assert "not --judge-format direct" in said
     own = tmp_path / "own.toml"
     own.write_text('[scale]\nlow = 1\nhigh = 10\n[dimensions.a]\ndefinition = "b"\n')
     said = refused(capsys, items, *llm, "--dimensions", own)

@@ -43,7 +43,7 @@ def _grounded(tmp_path: Path, *grades: int) -> tuple[int, dict[str, Any], int]:
         "judge",
         "rag",
         items,
-        "--format",
+        "--judge-format",
         "query-rubric",
         "--set",
         f"nuggets={len(grades)}",
@@ -75,7 +75,7 @@ def test_other_dimensions_know_no_grade_of_zero(tmp_path: Path) -> None:
     reply = json.dumps({"answer_relevance": {"reason": "", "1": 0}})
     points = json.dumps({"1": "A point of some words."})
     with ChatServer(reply=lambda p: points if "Name exactly" in p else reply) as server:
-        arguments = ("judge", "rag", items, "--format", "query-rubric", "--set", "nuggets=1")
+        arguments = ("judge", "rag", items, "--judge-format", "query-rubric", "--set", "nuggets=1")
         store = ("--store", tmp_path / "store.sqlite", "--out", tmp_path / "out")
         assert run(*arguments, "--judge", server.spec, *store) == 3
     assert rows_of(tmp_path / "out")[0]["unscored"].startswith("schema:")

@@ -71,7 +71,7 @@ def test_every_format_scale_and_number_of_examples_is_asked_read_and_normalised(
 ):
     few = ("--set", f"shots={shots}", "--set", f"examples={examples}") if shots else ()
     with ChatServer() as server:
-        options = ("--judge", server.spec, "--format", form, "--set", f"scale={scale}", *few)
+        options = ("--judge", server.spec, "--judge-format", form, "--set", f"scale={scale}", *few)
         status, rows = judge(items, *options)
         asked = server.asked()
         assert judge(items, *options) == (status, rows)
@@ -115,7 +115,7 @@ def test_the_packaged_local_model_answers_in_each(form, scale, shots, items, exa
     options = (
         "--judge",
         "local",
-        "--format",
+        "--judge-format",
         form,
         "--set",
         f"scale={scale}",
@@ -138,7 +138,7 @@ def test_a_bad_reply_on_one_dimension_costs_only_that_dimension(items):
     row = {"id": "t", "text": "Tea [[wrong_schema_once]].", "dimensions": list(NAMES)}
     write(items, [row])
     with ChatServer(reply='{"clarity": {"reason": "so", "score": 2}}') as server:
-        status, rows = judge(items, "--judge", server.spec, "--format", "pointwise")
+        status, rows = judge(items, "--judge", server.spec, "--judge-format", "pointwise")
     found = {row["dimension"]: (row["value"], row["normalised"]) for row in rows}
     assert status == 3
     assert found == {"clarity": (2, 0.5), "cogency": (None, None), "reasonableness": (None, None)}
@@ -190,7 +190,7 @@ def test_samples_ask_in_new_orders_and_are_combined_by_mean_or_majority(combine,
 def test_pointwise_samples_have_nothing_to_reorder_and_are_drawn_at_a_temperature(items):
     with ChatServer() as server:
         status, rows = judge(
-            items, "--judge", server.spec, "--format", "pointwise", "--set", "samples=2"
+            items, "--judge", server.spec, "--judge-format", "pointwise", "--set", "samples=2"
         )
         calls = server.asked()
     assert status == 0
@@ -205,7 +205,10 @@ def test_pointwise_samples_have_nothing_to_reorder_and_are_drawn_at_a_temperatur
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--format", "x"), "--format: found x, expected for quality: listwise, pointwise"),
+        (
+            ("--judge-format", "x"),
+            "--judge-format: found x, expected for quality: listwise, pointwise",
+        ),
         (("--set", "shots=2"), "--set shots requires --set examples"),
         (("--set", "examples=rated.jsonl"), "--set examples requires --set shots"),
         (

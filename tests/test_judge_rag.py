@@ -82,7 +82,7 @@ def test_every_format_of_table_3_is_there() -> None:
 @pytest.mark.parametrize("name", TABLE_3)
 def test_each_format_is_parsed_normalised_and_stored(name: str, tmp_path: Path) -> None:
     path = write(tmp_path / "i.jsonl", ITEM)
-    arguments = (path, "--format", name, "--out", str(tmp_path / "r"))
+    arguments = (path, "--judge-format", name, "--out", str(tmp_path / "r"))
     with ChatServer() as server:
         assert run(*arguments, "--judge", server.spec) == 0
         first, calls = answers(tmp_path / "r"), len(server.asked())
@@ -104,7 +104,8 @@ def test_a_judge_that_prefers_what_comes_first_is_no_judge(name: str, tmp_path: 
     with ChatServer(default="first") as server:
         path = write(tmp_path / "i.jsonl", ITEM)
         assert (
-            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+            run(path, "--judge-format", name, "--judge", server.spec, "--out", str(tmp_path / "r"))
+            == 0
         )
         orders = [q["messages"][-1]["content"].find("GOOD") for q in server.asked()]
     row = answers(tmp_path / "r")["1", "preference"]
@@ -120,7 +121,8 @@ def test_a_judge_that_knows_the_better_one_is_heard(name: str, tmp_path: Path) -
     with ChatServer(default="good") as server:
         path = write(tmp_path / "i.jsonl", ITEM, swapped)
         assert (
-            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+            run(path, "--judge-format", name, "--judge", server.spec, "--out", str(tmp_path / "r"))
+            == 0
         )
     found = answers(tmp_path / "r")
     assert found["1", "preference"]["normalised"] == 1
@@ -133,7 +135,8 @@ def test_scores_of_two_arguments_are_the_mean_of_both_orders(name: str, tmp_path
     with ChatServer(default="first") as server:
         path = write(tmp_path / "i.jsonl", ITEM)
         assert (
-            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+            run(path, "--judge-format", name, "--judge", server.spec, "--out", str(tmp_path / "r"))
+            == 0
         )
     for dimension in ("answer_relevance", "groundedness"):
         row = answers(tmp_path / "r")["1", dimension]
@@ -149,7 +152,8 @@ def test_what_cannot_be_read_is_unscored_and_never_zero(
     with ChatServer(default=behaviour) as server:
         path = write(tmp_path / "i.jsonl", ITEM)
         assert (
-            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 3
+            run(path, "--judge-format", name, "--judge", server.spec, "--out", str(tmp_path / "r"))
+            == 3
         )
     for row in answers(tmp_path / "r").values():
         assert (row["value"], row["normalised"]) == (None, None)
@@ -167,7 +171,7 @@ def test_nuggets_are_made_once_stored_and_shared_by_all_arguments_on_a_question(
     path = write(tmp_path / "i.jsonl", *rows)
     arguments = (
         path,
-        "--format",
+        "--judge-format",
         "query-rubric",
         "--set",
         "nuggets=7",
@@ -191,7 +195,7 @@ def test_a_plan_counts_the_nuggets_and_what_follows_on_them(
 ) -> None:
     path = write(tmp_path / "i.jsonl", ITEM, ITEM | {"id": "2", "argument": "Other words."})
     with ChatServer() as server:
-        arguments = (path, "--format", "query-rubric", "--judge", server.spec)
+        arguments = (path, "--judge-format", "query-rubric", "--judge", server.spec)
         assert run(*arguments, "--plan", "--json") == 0
         (planned,) = json.loads(capsys.readouterr().out)["models"]
         assert server.asked() == []
@@ -205,7 +209,7 @@ def test_a_plan_counts_the_nuggets_and_what_follows_on_them(
 
 def test_nuggets_outlive_a_run_that_ends_after_them(tmp_path: Path) -> None:
     path = write(tmp_path / "i.jsonl", ITEM)
-    arguments = (path, "--format", "query-rubric", "--out", str(tmp_path / "r"))
+    arguments = (path, "--judge-format", "query-rubric", "--out", str(tmp_path / "r"))
     with ChatServer(["ok"], default="401") as server:
         assert run(*arguments, "--judge", server.spec) not in (0, 3)
     with ChatServer() as server:
@@ -219,7 +223,7 @@ def test_nuggets_that_cannot_be_had_leave_their_question_alone_unscored(tmp_path
     bad = ITEM | {"id": "2", "query": "Should [[prose]] be free?"}
     path = write(tmp_path / "i.jsonl", ITEM, bad)
     with ChatServer() as server:
-        arguments = (path, "--format", "query-rubric", "--out", str(tmp_path / "r"))
+        arguments = (path, "--judge-format", "query-rubric", "--out", str(tmp_path / "r"))
         assert run(*arguments, "--judge", server.spec) == 3
         asked = Counter("[[prose]]" in str(q["messages"]) for q in server.asked())
     assert asked[True] == 2  # the points, and one repair turn
@@ -233,14 +237,14 @@ def test_context_relevance_alone_needs_no_argument(tmp_path: Path) -> None:
     with ChatServer() as server:
         for name in FORMATS:
             out = tmp_path / name
-            assert run(path, "--format", name, "--judge", server.spec, "--out", str(out)) == 0
+            assert run(path, "--judge-format", name, "--judge", server.spec, "--out", str(out)) == 0
             assert set(answers(out)) == {("1", "context_relevance")}
 
 
 def test_each_document_is_rated_by_the_fine_grained_listwise_format(tmp_path: Path) -> None:
     path = write(tmp_path / "i.jsonl", ITEM)
     with ChatServer() as server:
-        arguments = (path, "--format", "listwise-rag-fine", "--out", str(tmp_path / "r"))
+        arguments = (path, "--judge-format", "listwise-rag-fine", "--out", str(tmp_path / "r"))
         assert run(*arguments, "--judge", server.spec) == 0
     row = answers(tmp_path / "r")["1", "context_relevance"]
     assert len(row["notes"]["documents"]) == 2
@@ -420,10 +424,13 @@ def test_a_broken_item_is_one_line(
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--format", "beauty"), "expected for rag: rag-direct, direct"),
-        (("--format", "direct"), "--format direct requires a language model (--judge)"),
+        (("--judge-format", "beauty"), "expected for rag: rag-direct, direct"),
+        (("--judge-format", "direct"), "--judge-format direct requires a language model (--judge)"),
         (("--set", "nuggets=3"), "--set nuggets requires"),
-        (("--format", "direct", "--judge", "X", "--set", "nuggets=3"), "--set nuggets requires"),
+        (
+            ("--judge-format", "direct", "--judge", "X", "--set", "nuggets=3"),
+            "--set nuggets requires",
+        ),
         (("--judge", "X", "--set", "prompt=rag-metric"), "takes prompts of the form triad"),
     ],
 )
@@ -470,7 +477,7 @@ def test_a_model_answers_in_every_form(name: str, llm: str | None, tmp_path: Pat
     path, out = write(tmp_path / "i.jsonl", item), tmp_path / "r"
     more = ("--set", "nuggets=1") if "-rubric" in name and name != "static-rubric" else ()
     with ChatServer() as server:
-        asking = (path, "--judge", llm or server.spec, "--format", name, *more)
+        asking = (path, "--judge", llm or server.spec, "--judge-format", name, *more)
         assert run(*asking, "--out", str(out)) == 0
         (row,) = answers(out).values()
         assert 0 <= row["normalised"] <= 1

@@ -1,4 +1,4 @@
-"""`pnyx measure --thresholds` and `--amount`: by hand, by brute force, on published predictions."""
+"""`pnyx measure --by-threshold` and `--amount`: by hand, by brute force, on published labels."""
 
 from __future__ import annotations
 
@@ -157,13 +157,13 @@ def files(tmp_path):
 def test_tables_json_and_pictures(capsys, files, tmp_path):
     path, labels = files
     plot = tmp_path / "t.svg"
-    status, out, error = run(capsys, "--thresholds", path, "--labels", labels, "--plot", plot)
+    status, out, error = run(capsys, "--by-threshold", path, "--labels", labels, "--plot", plot)
     assert status == 0
     assert "4 questions are few" in error
     assert "best threshold" in out
     assert "\x1b" not in out + plot.read_text()
     assert len(list(ElementTree.parse(plot).iter())) > 60
-    status, out, _ = run(capsys, "--thresholds", path, "--labels", labels, "--json")
+    status, out, _ = run(capsys, "--by-threshold", path, "--labels", labels, "--json")
     found = json.loads(out)
     assert len(found["thresholds"]) == 99
     assert [row["k"] for row in found["cutoffs"]] == list(range(1, 11))
@@ -186,15 +186,15 @@ def test_unscored_is_exit_status_3_and_wrong_usage_one_line(capsys, files, tmp_p
         stream.write('{"id": "u", "value": null, "unscored": "refusal", "judge": "j\\u001b[1m"}\n')
     with labels.open("a") as stream:
         stream.write('{"id": "u", "value": true}\n')
-    assert run(capsys, "--thresholds", path, "--labels", labels, "--draws", 0)[0] == 3
+    assert run(capsys, "--by-threshold", path, "--labels", labels, "--draws", 0)[0] == 3
     assert run(capsys, "--amount", path)[0] == 3
     drawn = write(tmp_path / "w.jsonl", [{"id": "1", "value": True, "weight": 12.5}])
     assert "not of the corpus" in run(capsys, "--amount", drawn)[2]
     for arguments, said in (
-        (("--thresholds", path), "give either --labels LABELS or --qrels QRELS"),
-        (("--thresholds", path, "--labels", labels, "--plot", "x.pdf"), "ends in .svg"),
-        (("--thresholds", path, "--labels", labels, "--at", "0.9,2"), "2.0 is not in the range"),
-        (("--thresholds", path, "--qrels", "none"), "none: cannot be read"),
+        (("--by-threshold", path), "give either --labels LABELS or --qrels QRELS"),
+        (("--by-threshold", path, "--labels", labels, "--plot", "x.pdf"), "ends in .svg"),
+        (("--by-threshold", path, "--labels", labels, "--at", "0.9,2"), "2.0 is not in the range"),
+        (("--by-threshold", path, "--qrels", "none"), "none: cannot be read"),
         (("--amount", path, "--at", "x"), "'x' is not a valid float"),
         (("--amount", path, "--by", "z"), "holds no labels of 'z'"),
         (("--amount", labels.with_name("no.jsonl")), "cannot be read"),
@@ -225,7 +225,7 @@ def test_the_published_predictions(capsys, tmp_path):
         labels.append({"id": str(n), "value": label["gold"] != "no"})
     paths = write(tmp_path / "a.jsonl", rows), write(tmp_path / "l.jsonl", labels)
     found = json.loads(
-        run(capsys, "--thresholds", paths[0], "--labels", paths[1], "--draws", 200, "--json")[1]
+        run(capsys, "--by-threshold", paths[0], "--labels", paths[1], "--draws", 200, "--json")[1]
     )
     at = {row["threshold"]: row["f1"]["value"] for row in found["thresholds"]}
     yes = [r["value"] for r in rows]

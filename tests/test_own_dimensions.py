@@ -73,7 +73,7 @@ def test_a_file_says_what_is_asked_on_which_scale_with_which_examples(paths, for
     items, own = paths
     with ChatServer(reply=polite) as server:
         code = run("judge", "quality", items, "--dimensions", own, "--judge", server.spec,
-                   "--format", form, "--out", "r")  # fmt: skip
+                   "--judge-format", form, "--out", "r")  # fmt: skip
         asked = shown(server)
     assert code == 0
     rows = {(row["id"], row["dimension"]): row for row in rows_of("r")}

@@ -95,7 +95,8 @@ def test_a_request_gains_no_title_by_way_of_another_format(name, tmp_path, call)
         there, back = tmp_path / "there", tmp_path / "back"
         assert call("files", "convert", tmp_path / "r.jsonl", "--to", name, "--out", there)[0] == 0
         assert (
-            call("files", "convert", there, "--from", name, "--to", "topics", "--out", back)[0] == 0
+            call("files", "convert", there, "--format", name, "--to", "topics", "--out", back)[0]
+            == 0
         )
         kept = json.loads(back.read_text())
         if name == "touche-topics" and title == {"title": "Why?"}:

@@ -479,7 +479,7 @@ def test_commands_take_the_same_files_of_topics(write, tmp_path, capsys, content
     for command in (
         ("search", index, "--out", out),
         ("judge", "relevance", *pair, "--out", tmp_path / "judged"),
-        ("nuggets", "create", *pair, "--style", "claims", "--out", tmp_path / "bank"),
+        ("nuggets", "create", *pair, "--nugget-style", "claims", "--out", tmp_path / "bank"),
         ("report", index, "--out", tmp_path / "reports"),
     ):
         code, _, err = called(capsys, *command, "--topics", topics)

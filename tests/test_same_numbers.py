@@ -69,7 +69,7 @@ def write(name: str, rows: Iterable[Mapping[str, Any]]) -> str:
 
 # Judged reports -----------------------------------------------------------------------------------
 
-BOARD = ("--leaderboard", "board.jsonl", "--format", "leaderboard-jsonl", "--unscored", "skip",
+BOARD = ("--leaderboard", "board.jsonl", "--to", "leaderboard-jsonl", "--unscored", "skip",
          "--min-scored", "0")  # fmt: skip
 """A leaderboard of every value that there is."""
 

@@ -361,7 +361,7 @@ def test_lines_name_the_place_and_warnings_are_few(files, call):
     assert lines[-1] == "pnyx: warning: 2 more on length"
     assert len(lines) == 6
     code, out, err = call(
-        "files", "validate", run, "--track", "ragtime26", "--topics", topics, "--strict"
+        "files", "validate", run, "--track", "ragtime26", "--topics", topics, "--fail-on-warnings"
     )
     assert (code, err, out.count("expected at most 40")) == (2, "", 7)
 

@@ -240,7 +240,7 @@ def test_a_leaderboard_of_reports_is_sorted_by_f1(capsys):
         (["--leaderboard", "qrels.txt"], "--leaderboard names the same file as --qrels"),
         (["--leaderboard", "-", "--json"], "--json and --leaderboard - both write"),
         (["--unscored", "skip"], "--unscored requires a file to write"),
-        (["--format", "tot"], "--format requires --leaderboard"),
+        (["--to", "tot"], "--to requires --leaderboard"),
     ],
 )
 def test_a_leaderboard_does_not_overwrite_what_it_is_made_of(capsys, more, problem):

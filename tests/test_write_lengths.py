@@ -92,7 +92,7 @@ def test_words_are_a_limit_on_prose_with_quotations(
     index: str, tmp_path: Path, words: int, kept: int
 ) -> None:
     # 3 words, and 6 in each premise: 3, 9, 15, 21, 27.
-    written, calls, _ = _argue(index, tmp_path, _points(1, 6), "--words", words)
+    written, calls, _ = _argue(index, tmp_path, _points(1, 6), "--prose", words)
     assert len(written) == kept
     system = calls[0]["messages"][0]["content"]
     assert f"prose of about {words} words" in system
@@ -119,7 +119,7 @@ def test_the_writer_is_named_by_its_prompt_and_a_prompt_of_the_user_is_used(
     assert len(judged) == 6  # its own rules: no limit on premises
 
 
-@pytest.mark.parametrize("more", [("--words", "50"), ("--prompt", "argue-prose")])
+@pytest.mark.parametrize("more", [("--prose", "50"), ("--prompt", "argue-prose")])
 def test_a_plan_takes_the_choices_of_the_writer(
     index: str, capsys: pytest.CaptureFixture[str], more: tuple[str, str]
 ) -> None:
@@ -133,9 +133,9 @@ def test_a_plan_takes_the_choices_of_the_writer(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--words", "100"), "--words requires --llm"),
+        (("--prose", "100"), "--prose requires --llm"),
         (("--prompt", "argue"), "--prompt requires --llm"),
-        (("--words", "19", "--llm", "http://127.0.0.1:9/v1#m"), "--words"),
+        (("--prose", "19", "--llm", "http://127.0.0.1:9/v1#m"), "--prose"),
         (("--prompt", "relevance", "--llm", "http://127.0.0.1:9/v1#m"), "inputs: found 'text'"),
         (("--prompt", "none", "--llm", "http://127.0.0.1:9/v1#m"), "no prompt 'none'"),
     ],

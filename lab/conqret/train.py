@@ -63,7 +63,7 @@ def sizes(report: Report) -> None:
 def retrieval(report: Report, folder: Path) -> None:
     documents, index = folder / "documents.jsonl", folder / "index"
     pages = DATA / "procon_train_public.jsonl"
-    pnyx("files", "convert", pages, "--from", "debate-sources", "--to", "jsonl", "-o", documents)
+    pnyx("files", "convert", pages, "--format", "debate-sources", "--to", "jsonl", "-o", documents)
     pnyx("index", documents, "--out", index)
     qrels = list(read_qrels(str(DATA / "train_qrels.csv")))
     report.head("retriever", *(f"{side} {m}" for side in ("pro", "con", "either side") for m in

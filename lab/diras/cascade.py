@@ -73,7 +73,7 @@ class CrossFittedAnswers:
 def recalibration(
     judge: Judge, p: Floats, yes: Floats, groups: Floats, error: float | None = None
 ) -> Recalibration:
-    """Return the result of `pnyx judge calibrate --method platt --threshold f1 [--error E]`."""
+    """Return the result of `pnyx judge calibrate --method platt --yes-threshold f1 [--error E]`."""
     labels = yes.tolist()
     curve = fit("platt", p.tolist(), labels)
     mapped = curve(p).tolist()

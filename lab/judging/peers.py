@@ -70,9 +70,9 @@ PEERS = (
     Peer(
         "pnyx",
         (
-            "pnyx check results.csv --judge verdict --human label --group question"
+            "pnyx check results.csv --verdict verdict --human label --group question"
             " --bar kappa=0.6 --out check.json",
-            "pnyx check all.csv --judge verdict --human label --group question --out all.json",
+            "pnyx check all.csv --verdict verdict --human label --group question --out all.json",
             "pnyx check pairs.csv --a-first forward --b-first backward --human human",
         ),
         "yes",

@@ -27,12 +27,8 @@ _ENDINGS = (".html", ".md", ".json")
 class _PageSpec(Spec, heading="Card"):
     """What the card contains, and where to write it."""
 
-    out: FileName | None = out_opt(
-        None, "Page to write: .html (self-contained), .md or .json; - is JSON to stdout."
-    )
-    labels: tuple[FileName, ...] = file_opt(
-        (), "People's labels (JSONL) of the results. Repeatable."
-    )
+    out: FileName | None = out_opt(None, metavar="PAGE")
+    labels: tuple[FileName, ...] = file_opt(())
 
 
 class CardSpec(BootstrapSpec, TrustSpec, RerunSpec, _PageSpec):
@@ -64,17 +60,32 @@ class CardSpec(BootstrapSpec, TrustSpec, RerunSpec, _PageSpec):
 def card(results: tuple[str, ...], spec: CardSpec, as_json: bool) -> int:
     """Write a one-page card of a judge, from results of pnyx judge (R) and pnyx audit run (S).
 
-    It shows what the judge was asked, on what data, how far it agrees with people (--labels, else
-    the measures that pnyx measure left in R), how well it is calibrated, what the trials show, what
-    an answer costs, and when not to use it, by the rules in docs/reference/measures.md. It lists
-    what was not measured. All folders must be of one judge. The JSON contains the labels of yes/no
-    items, without ids or texts, for --against: do not publish it if the labels are secret.
+    It shows how far the judge agrees with people, what the trials show, what an answer costs, and
+    when not to use it. --against compares the judge with an earlier card.
 
-    --against compares the judge with an earlier card: exit status 1 if it is worse by more than the
-    margin. R may then also be a later card (.json). With --again, the card's own command is run
-    again; a language model is that of --judge, and no reply of an earlier run is reused. Because a
-    card may come from a stranger, any other model or address in it must be confirmed by --with.
-    Run the same command again to resume.
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx audit run ex/items.jsonl --trial noise --limit 20 --out noise
+      $ pnyx audit card results noise --labels ex/item-labels.jsonl \\
+          --out card.html
+      packaged: 1 reason against a use; see card.html
+
+    \b
+    More: pnyx audit card --help-all, docs/reference/measures/audit.md.
+    \f
+    The card says what the judge was asked, on what data, how far it agrees with people (--labels,
+    else the measures that pnyx measure left in R), how well it is calibrated, and what was not
+    measured, by the rules in docs/reference/measures.md. All folders must be of one judge. --out is
+    .html (self-contained), .md or .json (- is JSON to stdout). The JSON contains the labels of
+    yes/no items, without ids or texts, for --against: do not publish it if the labels are secret.
+
+    With --against, the exit status is 1 if the judge is worse by more than the margin. R may then
+    also be a later card (.json). With --again, the card's own command is run again; a language
+    model is that of --judge, and no reply of an earlier run is reused. Because a card may come from
+    a stranger, any other model or address in it must be confirmed by --with. Run the same command
+    again to resume.
 
     Each figure has a 95 % interval of its change: on the same labelled items it is paired, item by
     item, over questions; otherwise it is derived from both figures' intervals. On the same items, a
@@ -83,11 +94,6 @@ def card(results: tuple[str, ...], spec: CardSpec, as_json: bool) -> int:
     measured, and none is worse.
 
     \b
-    Example:
-      pnyx judge support items.jsonl --out results
-      pnyx audit run items.jsonl --trial noise --out noise
-      pnyx audit card results noise --labels people.jsonl --out card.html
-      pnyx audit run items.jsonl --labels people.jsonl --out audit
       pnyx audit card --against audit/card.json --again later
       pnyx audit card later/card.json --against audit/card.json --margin 0.05
     """

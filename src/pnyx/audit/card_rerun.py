@@ -21,15 +21,9 @@ from pnyx.judging.judge_kinds import names_model, read_names
 class RerunSpec(Spec, heading="Comparison"):
     """The earlier card, and how its own command is run again."""
 
-    against: FileName | None = file_opt(
-        None, "Earlier card (.json) to compare with.", metavar="CARD"
-    )
+    against: FileName | None = file_opt(None, metavar="CARD")
     margin: float | None = opt(
-        None,
-        "By how much a figure may be worse.",
-        within="[0, 1]",
-        default_text="the card's, else 0.1",
-        needs="against",
+        None, within="[0, 1]", default_text="the card's, else 0.1", needs="against"
     )
     again: FileName | None = out_opt(
         None,
@@ -40,7 +34,7 @@ class RerunSpec(Spec, heading="Comparison"):
     )
     judge: tuple[JudgeName, ...] = file_opt(
         (),
-        "The language model to ask again. Repeatable.",
+        "",
         metavar="SPEC",
         default_text="$PNYX_LLM",
         replaces=("--llm",),

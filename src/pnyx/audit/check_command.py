@@ -30,16 +30,12 @@ if TYPE_CHECKING:
 class ChoosingSpec(Spec, heading="Several results", rare="baseline minimize prices card"):
     """How the judges of several results are compared."""
 
-    baseline: Words | None = opt(
-        None, "Judge to compare the others with.", metavar="NAME", default_text="the most accurate"
-    )
+    baseline: Words | None = opt(None, metavar="NAME", default_text="the most accurate")
     minimize: Literal["dollars", "seconds"] = opt("dollars", "Cost to minimize.")
     prices: FileName | None = file_opt(
         None, "Prices of models (TOML); they override the packaged ones."
     )
-    card: tuple[FileName, ...] = file_opt(
-        (), "Card of a judge (pnyx audit card, .json), for its trials. Repeatable."
-    )
+    card: tuple[FileName, ...] = file_opt(())
 
 
 def compare_results(
@@ -93,32 +89,33 @@ _OF_ONE_TABLE = (
 """Fields without effect on several results."""
 
 
-class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
+class _ColumnsSpec(Spec, heading="Columns", rare="id cost probability yes no"):
     """The columns of the table."""
 
     judge: tuple[Words, ...] = opt(
-        (), "Column of a judge's verdicts. Repeatable.", metavar="COL", default_text="guessed"
+        (),
+        "Column of a judge's verdicts.",
+        "--verdict",
+        metavar="COL",
+        default_text="guessed",
+        replaces=("--judge",),
     )
     human: tuple[Words, ...] = opt(
-        (), "Column of a person's labels. Repeatable.", metavar="COL", default_text="guessed"
+        (), "Column of a person's labels.", metavar="COL", default_text="guessed"
     )
     group: Words | None = opt(
         None, "Column that clusters the rows, such as their question.", metavar="COL"
     )
-    id: Words | None = opt(None, "Column of ids.", metavar="COL")
+    id: Words | None = opt(None, "Column of ids.", "--id-column", metavar="COL", replaces=("--id",))
     probability: tuple[Words, ...] = opt(
-        (), "Column of probabilities of yes, for each judge. Repeatable.", metavar="COL"
+        (), "Column of probabilities of yes, for each judge.", metavar="COL"
     )
-    yes: tuple[Words, ...] = opt(
-        (), "Values that mean yes, such as 4,5. Repeatable.", metavar="VALUES"
-    )
-    no: tuple[Words, ...] = opt((), "Values that mean no. Repeatable.", metavar="VALUES")
-    labels: tuple[FileName, ...] = file_opt(
-        (), "File of people's labels, joined to TABLE by id. Repeatable."
-    )
+    yes: tuple[Words, ...] = opt((), "Values that mean yes, such as 4,5.", metavar="VALUES")
+    no: tuple[Words, ...] = opt((), "Values that mean no.", metavar="VALUES")
+    labels: tuple[FileName, ...] = file_opt(())
     cost: tuple[Words, ...] = opt(
         (),
-        "Column with the cost of an answer in US dollars, for each judge. Repeatable.",
+        "Column with the cost of an answer in US dollars, for each judge.",
         metavar="COL",
     )
 
@@ -129,17 +126,11 @@ class _DecisionSpec(Spec, heading="Decision", rare="margin"):
     bar: tuple[Words, ...] = opt(
         (),
         "Minimum value that the judge must reach, e.g. kappa=0.6; for ece, brier and "
-        "mean_absolute_error, the maximum. Repeatable.",
+        "mean_absolute_error, the maximum.",
         metavar="MEASURE=VALUE",
     )
-    against: FileName | None = file_opt(None, "Earlier check (--out) to compare with.")
-    margin: float | None = opt(
-        None,
-        "Accuracy that a cheaper judge may lose, or by how much a figure may be worse than in "
-        "--against.",
-        within="(0, 1)",
-        default_text="0.02, with --against 0.1",
-    )
+    against: FileName | None = file_opt(None)
+    margin: float | None = opt(None, within="(0, 1)", default_text="0.02, with --against 0.1")
 
     @property
     def bars(self) -> dict[str, float]:
@@ -163,30 +154,26 @@ class _DecisionSpec(Spec, heading="Decision", rare="margin"):
 class _OutputSpec(Spec, heading="Output"):
     """The files to write."""
 
-    html: FileName | None = out_opt(None, "Write a page with all figures and the disagreements.")
-    out: FileName | None = out_opt(
-        None,
-        "Write the result as JSON; a later check can be compared with it (--against).",
-        "-o",
-        "--out",
-    )
+    html: FileName | None = out_opt(None)
+    out: FileName | None = out_opt(None, "", "-o", "--out")
 
 
 class _PlanSpec(Spec, heading="How many labels", rare="measure"):
     """The goal of a plan of more labels."""
 
     plan: bool = opt(
-        False, "Say how many more rows to label, for --half-width or each --bar, and which first."
+        False,
+        "Say how many more rows to label, for --half-width or each --bar, and which first.",
+        "--labels-needed",
+        replaces=("--plan",),
     )
     half_width: float | None = opt(
         None, "Target half-width of the interval.", within="(0, 1)", needs="plan"
     )
-    measure: Literal["kappa", "accuracy", "tpr", "tnr"] = opt(
-        "kappa", "Measure of --half-width.", needs="half_width"
-    )
+    measure: Literal["kappa", "accuracy", "tpr", "tnr"] = opt("kappa", needs="half_width")
 
 
-class _PairsSpec(Spec, heading="Pairs", rare="by_position"):
+class _PairsSpec(Spec, heading="Pairs", rare="a_first b_first by_position"):
     """The verdicts of a judge that compared two texts in both orders."""
 
     a_first: Words | None = opt(
@@ -220,23 +207,37 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
     """Check a judge against people's labels in one TABLE.
 
     TABLE is CSV, TSV, JSON, JSON Lines, Parquet or XLSX with a row for each answer, or a results
-    folder of pnyx judge (with --labels). If some rows have no label, the judge's rate of yes is
-    also corrected by the labels. If several people labelled an answer, their majority counts, or
-    the mean of their ratings; --html and --json also compare people with each other, and the judge
-    with each of them. Several judges are compared on the same rows, and the cheapest that is good
-    enough is named (--cost).
+    folder of pnyx judge (with --labels). Intervals are 95 %.
 
-    Intervals are 95 %, by a bootstrap over the groups. A bar is reached if the whole interval is at
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx check results --labels ex/item-labels.jsonl --bar accuracy=0.8
+      Of 35 answers that people labelled "yes", the judge said "yes" to 17 ...
+      65 %).
+      Of 205 that people labelled "no", it said "no" to 194 (95 %, 89 to 98 %).
+      Above the bar: accuracy 0.88 (0.81 to 0.92, 8 groups), at least 0.8.
+
+    \b
+    More: pnyx check --help-all, docs/recipes/check-a-judge.md.
+    \f
+    If some rows have no label, the judge's rate of yes is also corrected by the labels. If several
+    people labelled an answer, their majority counts, or the mean of their ratings; --html and
+    --json also compare people with each other, and the judge with each of them. Several judges are
+    compared on the same rows, and the cheapest that is good enough is named (--cost).
+
+    Intervals are made by a bootstrap over the groups. A bar is reached if the whole interval is at
     or above it, missed if all of it is below; labels of fewer than five groups decide nothing.
     Without --bar, a kappa of at least 0.6 is called trustworthy (Landis and Koch 1977), of ratings
     an ordinal alpha of at least 0.667.
 
     Exit status with --bar: 0 if every judge reaches every bar, 1 if a bar is missed, 3 if this
     cannot be decided yet or something is unscored. Without --bar: 0, or 3 if something is unscored.
-    With --against: 1 if a figure is worse by more than --margin.
+    With --against, an earlier --out, 1 if a figure is worse by more than --margin (0.1).
 
-    --plan says how many more rows to label. --a-first and --b-first check a judge that compares two
-    texts, by its verdicts in both orders.
+    --labels-needed says how many more rows to label. --a-first and --b-first check a judge that
+    compares two texts, by its verdicts in both orders.
 
     Several results folders are compared on the items that all their judges were asked, as in
     docs/reference/measures/check.md#choosing-a-judge: accuracy, dollars and seconds (of the
@@ -246,14 +247,11 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
     worse?).
 
     \b
-    Example:
-      pnyx check results.csv --judge verdict --human label --group question
-      pnyx check results.csv --judge verdict --human label \\
-        --bar kappa=0.6 --bar tpr=0.8 --html check.html
-      pnyx check results.csv --judge small --judge large --human label
-      pnyx check later.csv --judge verdict --human label --against check.json
-      pnyx check results.csv --judge verdict --human label \\
-        --plan --half-width 0.05
+      pnyx check results.csv --verdict verdict --human label --group question
+      pnyx check results.csv --verdict small --verdict large --human label
+      pnyx check later.csv --verdict verdict --human label --against check.json
+      pnyx check results.csv --verdict verdict --human label \\
+        --labels-needed --half-width 0.05
       pnyx check pairs.csv --a-first forward --b-first backward --human human
       pnyx check packaged mini --labels people.jsonl --margin 0.05
     """
@@ -321,9 +319,9 @@ def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
     from pnyx.audit.checks.plan import plan_labels
     from pnyx.audit.display.check_plan import plan_parts
 
-    spec.refuse("html", "against", "margin", "cost", reason="--plan")
+    spec.refuse("html", "against", "margin", "cost", reason="--labels-needed")
     if not spec.bars and spec.half_width is None:
-        raise OptionError("--plan requires --half-width X or --bar MEASURE=VALUE")
+        raise OptionError("--labels-needed requires --half-width X or --bar MEASURE=VALUE")
     plans = [
         plan_labels(
             items,

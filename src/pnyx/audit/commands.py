@@ -11,17 +11,18 @@ from pnyx.cli.params import Group
 
 @click.group(cls=Group, name="audit", no_args_is_help=True)
 def command() -> None:
-    """Test a judge with trials, write its card, and see later whether it has become worse.
-
-    For its agreement with people: pnyx check.
+    """Test a judge with trials, and write its card. For its agreement with people: pnyx check.
 
     \b
     Example:
-      pnyx judge support items.jsonl --out results
-      pnyx audit run items.jsonl --trial noise --out noise
-      pnyx audit card results noise --labels people.jsonl --out card.html
-      pnyx audit run items.jsonl --labels people.jsonl --out audit
-      pnyx audit card --against audit/card.json --again later
+      $ pnyx demo --files-only --out ex
+      $ pnyx audit run ex/items.jsonl --trial noise --limit 20 --out noise
+      judge packaged; accuracy: pnyx doctor
+      noise, support: passed
+      expected: the score falls at every step
+
+    \b
+    More: pnyx audit run --help, docs/reference/measures/audit.md.
     """
 
 
@@ -31,7 +32,7 @@ command.gone = {
     "stress": "use pnyx audit run ITEMS --trial TRIAL",
     "all": "use pnyx audit run ITEMS",
     "check": "use pnyx audit card NOW --against CARD; without NOW, with --again FOLDER",
-    "formats": "use pnyx audit run ITEMS --format FORMAT --format FORMAT, or --format all",
+    "formats": "use pnyx audit run ITEMS --judge-format all, or repeat --judge-format",
     "pairs": "use pnyx audit run ITEMS --trial self --write-pairs PAIRS",
     "agreement": "pnyx check RESULTS --labels LABELS compares a judge with people, and people with "
     "each other (--html, --json)",

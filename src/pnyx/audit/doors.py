@@ -12,7 +12,7 @@ COMMANDS: Final = (
         "pnyx.audit.check_command:command",
         10,
         "Judges",
-        "Can a judge be trusted? Its verdicts against people's labels, in one table.",
+        "Can a judge be trusted? Its verdicts against people's labels.",
     ),
     CommandDoor(
         "audit",

@@ -55,7 +55,7 @@ def compare_formats(
             if chosen.given(name):
                 raise OptionError(f"{chosen.flag(name)} cannot be used with several formats")
     if format_spec.nuggets is not None and not any(_TASK.format(n).makes_points for n in names):
-        raise OptionError("--set nuggets requires --format query-rubric or rag-rubric")
+        raise OptionError("--set nuggets requires --judge-format query-rubric or rag-rubric")
     read = list(_TASK.read(items))
     trials = _trials(read)
     from pnyx.judging.runs.results import check_folder

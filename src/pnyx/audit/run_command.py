@@ -56,7 +56,7 @@ class AuditRunSpec(Spec, heading="Card", rare="pairs"):
 
     trials: tuple[TrialName, ...] = opt(
         (),
-        "Trial to run. Repeatable.",
+        "Trial to run.",
         "--trial",
         metavar="TRIAL",
         default_text="all that apply to the items",
@@ -64,12 +64,12 @@ class AuditRunSpec(Spec, heading="Card", rare="pairs"):
     )
     formats: tuple[Words, ...] = opt(
         (),
-        "How the judge is asked (pnyx judge quality, rag). If repeated, or all: compare formats of "
-        "rag.",
-        "--format",
+        "",
+        "--judge-format",
         metavar="NAME",
         default_text="as in pnyx judge",
         heading="Trial",
+        replaces=("--format",),
     )
     pairs: FileName | None = out_opt(
         None,
@@ -79,22 +79,19 @@ class AuditRunSpec(Spec, heading="Card", rare="pairs"):
         metavar="PAIRS",
         heading="Output",
     )
-    labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of ITEMS. Repeatable.")
-    margin: float = opt(
-        MARGIN,
-        "By how much a figure may become worse before pnyx audit card --against fails.",
-        within="[0, 1]",
-    )
+    labels: tuple[FileName, ...] = file_opt(())
+    margin: float = opt(MARGIN, within="[0, 1]")
 
     def check(self) -> None:
         """Reject options of the card where none is written, and formats without trials."""
         if self.pairs is not None and (set(self.trials) != {"self"} or self.formats):
-            raise OptionError("--write-pairs requires --trial self, and no other, nor --format")
+            raise OptionError(
+                "--write-pairs requires --trial self, and no other, nor --judge-format"
+            )
         others = set(self.trials) - {"noise", "hallucination"}
         if self.compares_formats and (others or len(set(self.trials)) == 1):
             raise OptionError(
-                "--format: several formats are compared in the trials noise and hallucination; "
-                "leave out --trial"
+                "--judge-format: several are compared in noise and hallucination; leave out --trial"
             )
         for name in ("labels", "margin"):
             if (len(set(self.trials)) == 1 or self.compares_formats) and self.given(name):
@@ -171,6 +168,22 @@ def run(
 ) -> int | Outcome:
     """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
 
+    Some changes must lower the score (noise, hallucination), others must not change the verdict
+    (order, length, asker, ...). The judge's card is written, too.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx audit run ex/items.jsonl --trial noise --trial asker --limit 20 \\
+          --labels ex/item-labels.jsonl --out audit
+      ...
+      noise: passed
+      asker: unclear
+      1 reasons against a use; see audit/card.html
+
+    \b
+    More: pnyx audit run --help-all, docs/reference/measures/trials.md.
+    \f
     The score must fall: noise (documents of other topics), hallucination (contradicted sentences),
     joint (both). The verdict must stay the same: order (of arguments, dimensions or documents),
     length (added words without content), injection (the text tells the judge what to answer),
@@ -178,24 +191,24 @@ def run(
     presented as the judge's own), format (a list, emphasis, a heading), asker (the question says
     which answer the asker hopes for), verbosity (more words).
 
-    S gets a folder for each trial, TASK with the answers to ITEMS as they are, and the judge's card
-    (card.html, card.md, card.json; see pnyx audit card). With one --trial, S is the folder of that
-    trial. Running the command again asks only what is missing. docs/reference/measures.md defines
-    when a trial is passed. Exit status 3: finished, but some questions are unscored.
+    S (--out, required without --plan) gets a folder for each trial, TASK with the answers to ITEMS
+    as they are, and the judge's card (card.html, card.md, card.json; see pnyx audit card). With one
+    --trial, S is the folder of that trial. Running the command again asks only what is missing.
+    --margin is stored in the card. --qrels, for noise of task rag: which documents are relevant, to
+    show their true precision next to that by the scores of single documents. Exit status 3:
+    finished, but some questions are unscored.
 
-    With several --format, noise and hallucination run under each format of judge rag: S gets the
-    folders noise-FORMAT and hallucination-FORMAT, and formats.json, formats.md and formats.svg with
-    the tables and the figure of ConQRet.
+    With several --judge-format, or all, noise and hallucination run under each format of judge rag:
+    S gets the folders noise-FORMAT and hallucination-FORMAT, and formats.json, formats.md and
+    formats.svg with the tables and the figure of ConQRet.
 
     With --write-pairs, the judge writes texts that --trial self then judges: of each item, its own
     argument and the item's, of similar length. a_by and b_by say who wrote which; no judge sees it.
 
     \b
-    Example:
       pnyx audit run items.jsonl --labels people.jsonl --plan
-      pnyx audit run items.jsonl --labels people.jsonl --out audit
-      pnyx audit run items.jsonl --trial noise --out noise
-      pnyx audit run items.jsonl --format direct --format g-eval --out formats
+      pnyx audit run items.jsonl --judge-format direct --judge-format g-eval \\
+        --out formats
     """
     card.check()
     if card.pairs is not None:
@@ -203,7 +216,7 @@ def run(
     options.check_judge(spec, "labels", "results")
     if card.compares_formats:
         if options.task not in (None, "rag"):
-            raise OptionError("--format: several formats are compared on the task rag only")
+            raise OptionError("--judge-format: several formats are compared on the task rag only")
         names = formats_of(card.formats, spec)
         return compare_formats(items, names, options, format_spec, spec, as_json)
     options.check_trials(card.trials or get_args(TrialName))

@@ -28,23 +28,17 @@ _SAME = ("custom", "shots")  # the same in all questions, and recorded in the se
 
 
 class StressSpec(
-    BootstrapSpec, heading="Trial", rare="padding orders repeats writer control tolerance qrels"
+    BootstrapSpec,
+    heading="Trial",
+    rare="task levels sentences editor padding orders repeats writer control tolerance qrels",
 ):
     """How to change items; see `pnyx.audit.trials.trial_items.Stress`."""
 
-    out: FileName | None = out_opt(
-        None,
-        "Results folder to write; required without --plan.",
-        metavar="S",
-        heading="Output",
-        writes="files",
-    )
+    out: FileName | None = out_opt(None, metavar="S", heading="Output", writes="files")
     task: Words | None = opt(
         None, "Task of the items.", metavar="TASK", default_text="by the fields of the first item"
     )
-    limit: int = opt(
-        0, "Maximum number of items, drawn by --seed; 0 for all.", low=0, default_text="all"
-    )
+    limit: int = opt(0, low=0, default_text="all")
     levels: tuple[float, ...] = opt(
         (),
         "noise, joint: shares of the documents to replace.",
@@ -67,12 +61,7 @@ class StressSpec(
         metavar="SPEC",
         default_text="rules: numbers, negations, names; word lists",
     )
-    qrels: FileName | None = file_opt(
-        None,
-        "noise, task rag: which documents of the items are relevant, to show their true precision "
-        "next to that by the scores of single documents.",
-        metavar="QRELS",
-    )
+    qrels: FileName | None = file_opt(None, metavar="QRELS")
     padding: tuple[float, ...] = opt(
         (0.5, 1.0, 2.0),
         "length: words to add, as shares of the text's length.",
@@ -84,12 +73,14 @@ class StressSpec(
         "",
         "self, of preferences: the judge's name in the items' a_by and b_by; its preference for "
         "its own texts is compared with people's (label).",
+        "--judge-name",
         metavar="NAME",
         default_text="texts are presented as the judge's own",
+        replaces=("--writer",),
     )
     control: FileName | None = file_opt(
         None,
-        "self with --writer: people's labels of the items (JSONL), or another judge's results, "
+        "self with --judge-name: people's labels of the items (JSONL), or another judge's results, "
         "instead of the items' labels.",
         metavar="LABELS|RESULTS",
         needs="writer",
@@ -126,7 +117,8 @@ class StressSpec(
         for name, trials in taken.items():
             if self.given(name) and not set(trials) & set(chosen):
                 others = ", ".join(chosen)
-                raise OptionError(f"--{name} is only for {', '.join(trials)}, not {others}")
+                flag = self.flag(name)
+                raise OptionError(f"{flag} is only for {', '.join(trials)}, not {others}")
         self.check_needs()
 
     def check_judge(self, spec: TrialJudgeSpec, *refused: JudgeKind) -> None:
@@ -139,11 +131,7 @@ class StressSpec(
 class TrialJudgeSpec(JudgeSpec, rare="offline"):
     """The judge under test; stored replies may be those of the judge or of --editor."""
 
-    offline: bool = opt(
-        False,
-        "Ask nothing: only read stored replies. Other items are unscored.",
-        "--from-store",
-    )
+    offline: bool = opt(False, "", "--from-store")
 
 
 def sized_by(opened: OpenedJudge, chosen: Mapping[str, Any]) -> OpenedJudge:

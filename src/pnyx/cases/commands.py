@@ -36,13 +36,11 @@ if TYPE_CHECKING:
 class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     """The output files of the argument."""
 
-    out: str | None = out_opt(None, "Write TREC RAG JSONL, one line a side.")
-    html: str | None = out_opt(None, "Write the report as one HTML file.")
+    out: str | None = out_opt(None)
+    html: str | None = out_opt(None)
     md: str | None = out_opt(None, "Write the report as Markdown.")
-    style: CitationStyle = opt(
-        "ids", "How --out writes citations; scores are the probabilities of support."
-    )
-    topic_id: str | None = opt(None, "Topic id.", "--id", default_text="from the question")
+    style: CitationStyle = opt("ids")
+    topic_id: str | None = opt(None, "", "--id", default_text="from the question")
 
 
 @verb(
@@ -52,7 +50,8 @@ class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     rare={
         "model": "plan budget",
         "citations": "citation_judge",
-        "search": "rerank threshold diversify perspectives",
+        "search": "model rerank threshold diversify",
+        "argue": "retrieve per_side definition",
     },
 )
 @click.argument("index")
@@ -69,19 +68,31 @@ def command(
 ) -> int:
     """Argue a question from INDEX: each sentence cited, each citation judged.
 
-    INDEX is an index, or a file or folder of documents. These are indexed first, in a folder next
-    to them: documents.index. The next command uses it, with the files that changed indexed again.
-
-    Without --llm the packaged judge decides and sentences are quoted, so no key and no network
-    are needed. With --llm the model reads the question, decides which side each passage argues
-    and writes the text; the report says how far it decided and what it cost. Without --out, --html
-    and --md the report is printed as Markdown.
+    INDEX is an index, or a file or folder of documents, which are indexed first. Without --llm,
+    sentences are quoted and the packaged judge decides: no key and no network are needed. The
+    report is printed as Markdown unless --html, --md or --out names a file.
 
     \b
     Example:
-      pnyx argue ~/Documents/voting "Should voting be compulsory?"
-      pnyx argue my.index "Should voting be compulsory?" --html report.html
+      $ pnyx demo --files-only --out ex
+      $ pnyx argue ex/rent "Does rent control reduce the supply of housing?" \\
+          --html report.html
+      the case for yes: 10 sentences from 4 documents; on the question 0.80; ...
+      the case for no: 4 sentences from 2 documents; on the question 0.67; on ...
+
+    \b
+    More: pnyx argue --help-all, docs/start/tour.md.
+    \f
+    Documents are indexed in a folder next to them: documents.index. The next command uses it, with
+    the files that changed indexed again.
+
+    With --llm the model reads the question, decides which side each passage argues and writes the
+    text; the report says how far it decided and what it cost. --out writes TREC RAG JSONL, one line
+    a side. Documents with less than --certainty are listed, not argued with.
+
+    \b
       pnyx argue my.index "Should voting be compulsory?" --llm local --plan
+      pnyx argue my.index "Should voting be compulsory?" --llm LLM --prose 300
     """
     from pnyx.cases.argument import argue
     from pnyx.cases.case import with_settings

@@ -29,7 +29,7 @@ def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
         raise OptionError("--examples requires --llm")
     for name in ("words", "prompt"):
         if spec.given(name) and kind != "llm":
-            raise OptionError(f"--{name} requires --llm: without it sentences are quoted")
+            raise OptionError(f"{spec.flag(name)} requires --llm: without it sentences are quoted")
     if kind == "extractive":
         from pnyx.cases.extractive import ExtractiveWriter
 

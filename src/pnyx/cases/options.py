@@ -19,27 +19,24 @@ class ArgueSpec(
 ):
     """How both sides are argued; see `pnyx.cases.argument.Plan`."""
 
-    stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
+    stance: Literal["pro", "con", "both"] = opt("both")
     points: int = opt(POINTS, "Maximum conclusions for each side.", low=1)
     words: int | None = opt(
         None,
         "Have the language model write prose with quotations, of at most this many words a side.",
+        "--prose",
         within="[20, 10000]",
         default_text="single sentences: conclusions and premises",
+        replaces=("--words",),
     )
-    retrieve: int = opt(Plan().retrieve, "Documents to retrieve and assign to a side.", low=1)
+    retrieve: int = opt(Plan().retrieve, low=1)
     per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
     claims: tuple[Words, Words] | None = opt(
         None,
         "What each side says, in place of the question with Yes and with No.",
         metavar="PRO CON",
     )
-    certainty: float = opt(
-        Plan().certainty,
-        "Minimum probability that a document argues a side; documents below it are listed, not "
-        "argued with.",
-        within="[0.0, 1.0]",
-    )
+    certainty: float = opt(Plan().certainty, within="[0.0, 1.0]")
     asked: int = opt(
         Plan().asked,
         "First passages of the ranking that the language model is asked about: do they argue a "
@@ -48,27 +45,14 @@ class ArgueSpec(
     )
     definition: Words = opt("", "What makes a passage relevant, in words.")
     writer: Literal["extractive", "llm"] | None = opt(
-        None, "Who writes.", default_text="llm with --llm, else extractive"
+        None, default_text="llm with --llm, else extractive"
     )
-    context: int = opt(
-        CONTEXT, "Tokens of documents shown to the language model for each side.", low=100
-    )
+    context: int = opt(CONTEXT, low=100)
     prompt: FileName | None = file_opt(
-        None,
-        "What the model is told: a packaged prompt (pnyx prompt) or a prompt file (.toml).",
-        metavar="NAME",
-        default_text="argue; argue-prose with --words",
+        None, metavar="NAME", default_text="argue; argue-prose with --prose"
     )
-    examples: FileName | None = file_opt(
-        None, "JSONL of arguments written by hand, to choose worked examples from (few-shot)."
-    )
-    shots: int = opt(
-        SHOTS,
-        "Worked examples shown to the language model: of the same side first, never on the "
-        "question itself.",
-        within="[1, 50]",
-        needs="examples",
-    )
+    examples: FileName | None = file_opt(None)
+    shots: int = opt(SHOTS, within="[1, 50]", needs="examples")
 
     def asked_for(
         self, text: str, identifier: str = "", claims: tuple[str, str] | None = None

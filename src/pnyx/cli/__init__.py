@@ -107,18 +107,18 @@ def _while_it_is_read() -> Iterator[None]:
 )
 @click.version_option(__version__, prog_name="pnyx")
 def app() -> None:
-    """Find all sides of a contentious question, argue each with evidence, and measure the trust.
+    """Find all sides of a contentious question, argue each, and measure the trust.
 
     \b
-    Start here:
-      pnyx demo --out demo-out
-      pnyx serve --open
-      pnyx argue FILE_OR_FOLDER "Should voting be compulsory?" --html report.html
-      pnyx search FILE_OR_FOLDER "Should voting be compulsory?"
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx argue ex/rent "Does rent control reduce the supply of housing?" \\
+          --html report.html
+      the case for yes: 10 sentences from 4 documents; on the question 0.80; ...
+      the case for no: 4 sentences from 2 documents; on the question 0.67; on ...
 
-    Exit status: 0 done (also if the reader of the output closed the pipe, as | head does), 1 a
-    judge misses a required measure or got worse (check, audit card), 2 bad usage or input, 3
-    finished but something is unscored or undecided, 130 interrupted.
+    Exit status: 0 done, 1 a judge misses a required measure or got worse, 2 bad usage or input, 3
+    something is unscored or undecided, 130 interrupted. More: pnyx COMMAND --help.
     """
 
 

@@ -33,11 +33,14 @@ _MEASURES = ("ece", "brier", "log_loss", "auroc", "f1", "accuracy")
 class CalibrateSpec(Spec, heading="Calibration"):
     """Options of `pnyx judge calibrate`."""
 
-    labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
-    out: str = out_opt(..., "Calibration to write (JSON).")
+    labels: str = file_opt(..., metavar="LABELS")
+    out: str = out_opt(..., metavar="CALIBRATION")
     method: Literal["isotonic", "platt", "temperature"] = opt("isotonic", "Curve to fit.")
     threshold: Literal["half", "f1"] = opt(
-        "half", "Threshold for yes: probability 1/2, or best F1."
+        "half",
+        "Threshold for yes: probability 1/2, or best F1.",
+        "--yes-threshold",
+        replaces=("--threshold",),
     )
     error: float | None = opt(
         None,
@@ -51,25 +54,33 @@ class CalibrateSpec(Spec, heading="Calibration"):
 def command(answers: str, spec: CalibrateSpec) -> int | Outcome:
     """Fit a curve from a judge's probabilities of yes to better ones, on LABELS.
 
-    ANSWERS is the answers.jsonl of one judge and task, or the results folder that holds it.
+    ANSWERS is the answers.jsonl of one judge and task, or the results folder that holds it. The
+    figures before and after use the same answers, those after it cross-fitted.
 
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx judge calibrate results --labels ex/item-labels.jsonl \\
+          --method platt --out calibration.json
+      ...
+      measure                 before                 after
+      ece       0.070 [0.000, 0.130]  0.042 [0.000, 0.093]
+      brier     0.093 [0.075, 0.113]  0.085 [0.060, 0.120]
+
+    \b
+    More: pnyx judge calibrate --help-all, docs/recipes/cascades.md.
+    \f
     \b
     isotonic     any rising curve; needs hundreds of labels
     platt        logistic in the log-odds, two parameters; for a few dozen labels
     temperature  one parameter: corrects over- or underconfidence only
 
-    Measures before and after calibration use the same answers. Those after it are cross-fitted
-    over topics (the answers' group; without groups, over answers); the curve in the file is fitted
-    on all answers. With --error E, also find the probability ranges in which a cascade keeps the
-    judge's answer: the widest in which at most a share E is wrong, with 95 % confidence separately
-    for yes and no. Exit status 3: some answers could not be cross-fitted.
-
-    \b
-    Example:
-      pnyx judge support items.jsonl --out results
-      pnyx judge calibrate results --labels labels.jsonl --out calibration.json
-      pnyx judge calibrate results --labels labels.jsonl --out calibration.json \\
-        --method platt --error 0.1
+    Figures are cross-fitted over topics (the answers' group; without groups, over answers); the
+    curve in the file is fitted on all answers. With --error E, also find the probability ranges in
+    which a cascade keeps the judge's answer: the widest in which at most a share E is wrong, with
+    95 % confidence separately for yes and no. Exit status 3: some answers could not be
+    cross-fitted.
     """
     from pnyx.judging.calibration.recalibration import write_calibration
     from pnyx.judging.verdicts import file_of

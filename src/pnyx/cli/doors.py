@@ -19,7 +19,7 @@ COMMANDS: Final = (
         "pnyx.cli.measure.commands:command",
         30,
         "Judges",
-        "Measure answers against labels, and runs against qrels, with confidence intervals.",
+        "Measure answers against labels, and runs against qrels.",
     ),
     CommandDoor("judge calibrate", "pnyx.cli.calibrate:command", 30),
     CommandDoor("label sample", "pnyx.cli.sample:command", 10),

@@ -28,32 +28,16 @@ if TYPE_CHECKING:
 
 
 class ItemSpec(
-    ColumnSpec, heading="Items of runs", rare="as_citations as_perspectives words columns"
+    ColumnSpec, heading="Items of runs", rare="depth as_citations as_perspectives words columns"
 ):
     """Sources of items other than an items file, and the names of the columns of one."""
 
-    columns: tuple[Words, ...] = opt(
-        (),
-        "support, rag: column of a field of RAG records (question, contexts, answer, id, run_id), "
-        "e.g. answer=reply. Repeatable.",
-        "--column",
-        "--columns",
-        metavar="FIELD=COLUMN",
-    )
-    runs: tuple[FileName, ...] = file_opt(
-        (),
-        "relevance, support: judge the documents of a TREC run (support: of several).",
-        "--run",
-        metavar="RUN",
-    )
-    index: SourceName | None = file_opt(
-        None, "Index of the documents of --run or responses.", metavar="INDEX"
-    )
-    topics: FileName | None = topics_opt(None, "relevance, rag: questions of --run or responses.")
-    perspectives: FileName | None = file_opt(
-        None, "support: perspectives on the questions of --run (JSONL)."
-    )
-    depth: int = opt(10, "Documents of each topic of --run.", low=1)
+    columns: tuple[Words, ...] = opt((), "", "--column", "--columns", metavar="FIELD=COLUMN")
+    runs: tuple[FileName, ...] = file_opt((), "", "--run", metavar="RUN")
+    index: SourceName | None = file_opt(None, metavar="INDEX")
+    topics: FileName | None = topics_opt(None)
+    perspectives: FileName | None = file_opt(None)
+    depth: int = opt(10, low=1)
     as_citations: bool = opt(
         False, "support: statements are sentences that cite the text, and must follow from it."
     )
@@ -62,13 +46,7 @@ class ItemSpec(
         "support: ask a language model whether the text supports the statement, explicitly or by "
         "implication. The packaged judge is always asked this.",
     )
-    words: int | None = opt(
-        None,
-        "Maximum words of a judged passage; 0 does not split documents.",
-        low=0,
-        default_text="100, as in BERDS",
-        needs="perspectives",
-    )
+    words: int | None = opt(None, low=0, default_text="100, as in BERDS", needs="perspectives")
 
     def read(
         self, task: str, items: str | None, file_format: FormatSpec
@@ -158,35 +136,60 @@ def command(
 ) -> int:
     """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
 
-    For support and rag, ITEMS may also be a table or JSON of questions, contexts and answers, as of
-    ragas, DeepEval or TruLens: support judges each sentence of an answer against its contexts.
+    \b
+    support     does the text support it?     nugget      does it give the answer?
+    relevance   does it help to answer?       stance      does it take this side?
+    quality     how good, on 15 dimensions?   preference  which of two is better?
+    rag         argument with its evidence?   sides, ranking: --help-all
 
     \b
-    support     does the text support it?   id, text, statement
-    nugget      does it give the answer?    id, text, statement; question
-    relevance   does it help to answer?     id, question, document
-    stance      does it argue for a side?   id, text, question, stance
-    quality     how good, on 15 dimensions? id, text
-    rag         argument with its evidence? id, query, documents, argument
-    preference  which of two is better?     id, a, b, question
-    sides       for which side is it?       id, text, question
-    ranking     which order suits best?     id, query, documents
+    Example:
+      $ echo '{"id": "1", "text": "Fares fell by 10 % in 2024.",' \\
+          '"statement": "Tickets became cheaper."}' > a.jsonl
+      $ pnyx judge support a.jsonl --out results
+      judge packaged; accuracy: pnyx doctor
+      1 of 1 scored by packaged; see results
+      1 of 1 statement is supported (100 %).
 
     \b
-    Dimensions of your own for quality: see pnyx judge dimensions --help.
-    Reports with citations: see pnyx judge report --help. Parts of that:
+    More: pnyx judge --help-all, docs/recipes/supported-answers.md.
+    \f
+    \b
+    task        question                        fields of an item
+    support     does the text support it?       id, text, statement
+    nugget      does it give the answer?        id, text, statement; question
+    relevance   does it help to answer?         id, question, document
+    stance      does it argue for a side?       id, text, question, stance
+    quality     how good, on 15 dimensions?     id, text
+    rag         argument with its evidence?     id, query, documents, argument
+    preference  which of two is better?         id, a, b, question
+    sides       for which side is it?           id, text, question
+    ranking     which order suits best?         id, query, documents
+
+    Dimensions of your own for quality: see pnyx judge dimensions --help. Reports with citations:
+    see pnyx judge report --help. Parts of that:
+
+    \b
     negative        does it say that there is no answer? id, text, statement
     needs-citation  does it need a source?               id, text, statement
     unanswerable    does it say what is unknown?         id, text, statement
 
-    RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
-    model is kept in the judgement store: running the command again, even after a crash, asks only
-    what is missing. Exit status 3: finished, but some items are unscored.
+    For support and rag, ITEMS may also be a table or JSON of questions, contexts and answers, as of
+    ragas, DeepEval or TruLens: support judges each sentence of an answer against its contexts;
+    --column names the columns of question, contexts, answer, id and run_id. For relevance and
+    support, --run makes items of the documents of a TREC run (support: of several), with --index
+    and --topics, and for support --perspectives.
+
+    --judge-format for quality: listwise (all dimensions in one call) or pointwise (one dimension
+    per call); for rag: rag-direct, direct, static-rubric, g-eval, query-rubric, rag-rubric,
+    listwise-rag, listwise-rag-fine or support.
+
+    RESULTS (--out, required without --plan) gets answers.jsonl, in the order of ITEMS, and
+    manifest.json. Every reply of a language model is kept in the judgement store: running the
+    command again, even after a crash, asks only what is missing. Exit status 3: finished, but some
+    items are unscored.
 
     \b
-    Example:
-      echo '{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}' > a.jsonl
-      pnyx judge support a.jsonl --out results
       pnyx judge support ragas.csv --column answer=reply --out answers
       pnyx judge support a.jsonl --judge http://127.0.0.1:8000/v1#my-model --plan
       pnyx judge support a.jsonl --judge openai:gpt-4o-mini --out model
@@ -255,5 +258,5 @@ def _say_left_out(task: str, form: JudgingFormat) -> None:
     if task == "rag" and form.name == "support":
         say(
             "support measures context_relevance and groundedness; answer_relevance and preference "
-            "need a language model (--judge) and another --format"
+            "need a language model (--judge) and another --judge-format"
         )

@@ -55,9 +55,7 @@ class ShardSpec(Spec, rare="shard"):
 class ResultsSpec(ShardSpec, heading="Output"):
     """Where answers are written."""
 
-    out: FileName | None = out_opt(
-        None, "Results folder to write; required without --plan.", metavar="RESULTS", writes="files"
-    )
+    out: FileName | None = out_opt(None, metavar="RESULTS", writes="files")
 
 
 _MOST_SUMMARISED = 100_000

@@ -29,12 +29,7 @@ EXIT_INTERRUPTED: Final = 130
 class ColumnSpec(Spec, rare="columns"):
     """The names of a source's columns."""
 
-    columns: tuple[str, ...] = opt(
-        (),
-        "Column or key of a field, e.g. text=body. Repeatable.",
-        "--column",
-        metavar="FIELD=COLUMN",
-    )
+    columns: tuple[str, ...] = opt((), "", "--column", metavar="FIELD=COLUMN")
 
     @property
     def mapping(self) -> dict[str, str]:
@@ -54,13 +49,8 @@ class ColumnSpec(Spec, rare="columns"):
 class EvidenceSpec(ColumnSpec, rare="format strict_files"):
     """How a corpus is read."""
 
-    format: str | None = opt(
-        None, "Format of the corpus.", metavar="NAME", default_text="recognised"
-    )
-    strict_files: bool = opt(
-        False,
-        "Stop at unreadable files and at documents without text, instead of skipping them.",
-    )
+    format: str | None = opt(None, metavar="NAME", default_text="recognised")
+    strict_files: bool = opt(False)
 
     def read(self, source: str) -> Iterator[Evidence]:
         """Yield the documents of a source."""
@@ -79,9 +69,7 @@ class EvidenceSpec(ColumnSpec, rare="format strict_files"):
 class OutSpec(Spec, heading="Output"):
     """Where records are written; another command may read standard output."""
 
-    out: str = out_opt(
-        "-", "File to write; .gz compresses.", "-o", "--out", default_text="- (stdout)"
-    )
+    out: str = out_opt("-", "", "-o", "--out", default_text="- (stdout)")
 
     def check_json(self, what: str, *, as_json: bool) -> None:
         """Raise if a summary would be printed among the records."""

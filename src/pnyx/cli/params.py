@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import os
 import types
 import typing
@@ -39,7 +40,8 @@ HELP_ALL = "pnyx.help_all"
 class Command(click.Command):
     """A command whose help shows options under headings; `words` are subcommands.
 
-    Options that few people need are under --help-all. `verb` sets `records`, `argument_kinds` and
+    Options that few people need, and the part of the description after a form feed, are under
+    --help-all. `verb` sets `records`, `argument_kinds` and
     `gone`: whether it may write a record for `pnyx files repeat`, what the text of each argument
     may name, and what to use in place of options and subcommands that were removed.
     """
@@ -161,7 +163,16 @@ class Command(click.Command):
         """Options of many commands; the same objects, because click sorts them by identity."""
         sets = any(isinstance(parameter, SettingOption) for parameter in self.params)
         searches = any(str(p.name).rpartition("__")[2] in ("index", "add") for p in self.params)
-        return [*[set_option()] * sets, *[_insecure()] * searches, *config_options(MORE)]
+        return [*[set_option(MORE)] * sets, *[_insecure()] * searches, *config_options(MORE)]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the description; what follows a form feed is shown by --help-all only."""
+        super().format_help_text(ctx, formatter)
+        details = inspect.cleandoc(self.help or "").partition("\f")[2]
+        if details and ctx.meta.get(HELP_ALL):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(inspect.cleandoc(details))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the subcommands and the options in sections."""
@@ -296,7 +307,7 @@ def _help_all() -> click.Option:
         is_eager=True,
         expose_value=False,
         callback=show,
-        help="Show all options and exit.",
+        help="Show all options and details, and exit.",
     )
 
 

@@ -36,7 +36,7 @@ class TrustSpec(Spec, heading="Trust"):
     replaced: tuple[Words, ...] = opt(
         (),
         "Value for an option of the record that names a model, or an address on the network. A "
-        "record cannot choose these by itself. Repeatable.",
+        "record cannot choose these by itself.",
         "--with",
         metavar="OPTION=VALUE",
     )

@@ -37,9 +37,7 @@ _PURPOSE = {
 class LabelSampleSpec(TrustSpec, heading="Sample"):
     """Options of `pnyx label sample`."""
 
-    out: str = out_opt(
-        ..., "Folder for the items: TASK.jsonl of each task.", metavar="DIR", writes="files"
-    )
+    out: str = out_opt(..., metavar="DIR", writes="files")
     of: Literal["differ", "random", "topics"] | None = opt(
         None,
         "What to draw: questions on which the judges differ, any questions, or whole topics with "
@@ -47,7 +45,7 @@ class LabelSampleSpec(TrustSpec, heading="Sample"):
         default_text="differ; of one R random",
     )
     size: int = opt(50, "Questions, or topics, to draw.", low=1)
-    seed: int = opt(0, "Random seed.", low=0)
+    seed: int = opt(0, low=0)
 
 
 @verb("sample", short_help="Draw judged questions for people to label.")
@@ -55,12 +53,19 @@ class LabelSampleSpec(TrustSpec, heading="Sample"):
 def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     """Draw questions of judged results (of pnyx judge or judge report) for people to label.
 
-    DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), the answers of each R to
-    them (TASK-R.jsonl, for pnyx measure), and sample.json with what was drawn out of how many; for
-    topics also topics.jsonl (--topics of pnyx judge report). Texts are read again from the files
-    that the first R was judged from. R may come from a stranger: an index in a cluster, or a data
-    set to download, is given again by --with.
+    DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), and the answers of each R
+    to them (TASK-R.jsonl, for pnyx measure). The draw is at random.
 
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx label sample results --size 40 --out sample
+      40 questions of 240 that were asked: 40 support; see sample
+
+    \b
+    More: pnyx label sample --help-all, docs/recipes/labelling.md.
+    \f
     \b
     differ  questions to which the R gave other answers: labels of these tell
             which judge is right more often, as elsewhere both are right or wrong
@@ -69,10 +74,12 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     topics  whole topics, with all that may be asked about them: what pnyx judge
             report --labels needs for people's leaderboard (pnyx compare --people)
 
-    The draw is at random within these; other figures need a sample of the kind that fits.
+    Other figures need a sample of the kind that fits. DIR also gets sample.json with what was drawn
+    out of how many; for topics also topics.jsonl (--topics of pnyx judge report). Texts are read
+    again from the files that the first R was judged from. R may come from a stranger: an index in a
+    cluster, or a data set to download, is given again by --with.
 
     \b
-    Example:
       pnyx label sample judged judged-llm --size 40 --out disputed
       pnyx label support disputed/support.jsonl --out labels.jsonl
       pnyx measure disputed/support-judged.jsonl --labels labels.jsonl

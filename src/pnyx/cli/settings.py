@@ -48,7 +48,11 @@ class Text(click.types.StringParamType):
 
 
 class SpecOption(click.Option):
-    """An option with its heading in help, what it writes, and what its text may name."""
+    """An option with its heading in help, what it writes, and what its text may name.
+
+    Its default, and that it may be repeated, are added to `help`, which is the same text for a flag
+    in all commands.
+    """
 
     def __init__(
         self,
@@ -57,15 +61,25 @@ class SpecOption(click.Option):
         writes: str = "",
         text_kind: TextKind | None = None,
         replaces: tuple[str, ...] = (),
+        default_text: str = "",
         **more: Any,
     ) -> None:
         self.heading, self.writes, self.text_kind = heading, writes, text_kind
-        self.replaces = replaces
+        self.replaces, self.default_text = replaces, default_text
         super().__init__(*args, **more)
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """Omit the range: the error message about a value shows it."""
-        return {k: v for k, v in super().get_help_extra(ctx).items() if k != "range"}
+        """Add the default in words; omit the range: the error message about a value shows it."""
+        extra = {k: v for k, v in super().get_help_extra(ctx).items() if k != "range"}
+        return extra | ({"default": self.default_text} if self.default_text else {})
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the flags, and the help with what is added to it."""
+        record = super().get_help_record(ctx)
+        if record is None or not self.multiple:
+            return record
+        text, extra, values = record[1].partition("  [")
+        return record[0], f"{text} Repeatable.{extra}{values}"
 
 
 class SettingOption(SpecOption):
@@ -125,15 +139,16 @@ def _check_settings(
     return texts
 
 
-def set_option() -> SpecOption:
-    """Return the option --set of a command."""
+def set_option(heading: str) -> SpecOption:
+    """Return the option --set of a command, shown under a heading."""
     return SpecOption(
         ["--set", _SET],
+        heading=heading,
         multiple=True,
         is_eager=True,
         expose_value=False,
         metavar="NAME=VALUE",
         callback=_check_settings,
         type=Raw(),
-        help="Set a value that is rarely needed (--help-all lists them). Repeatable.",
+        help="Set a value that is rarely needed: one of the settings below.",
     )

@@ -17,7 +17,7 @@ from pnyx.cli.config import RESTRICTED, read_settings
 from pnyx.cli.settings import Number, NumberRange, SettingOption, Text
 from pnyx.cli.settings import Raw as Raw
 from pnyx.cli.settings import SpecOption as SpecOption
-from pnyx.core.spec import Opt, Spec, flags_of, opts_of
+from pnyx.core.spec import Opt, Spec, flags_of, help_of, opts_of
 from pnyx.formats.text_types import TextKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -99,11 +99,7 @@ def _option(
             default_text = default_text or flags[0].partition("/")[0]
         if not (default_text or optional or kind is bool or default in ((), "")):
             default_text = _joined(default, ", ") if many else _shown(default)
-    settings["help"] = (
-        f"{option.help.removesuffix('.')}  [default: {default_text}]."
-        if default_text
-        else option.help
-    )
+    settings |= {"help": help_of(field, option), "default_text": default_text}
     kind_of_option = SettingOption if heading == SETTINGS else SpecOption
     return click.option(*flags, parameter, cls=kind_of_option, **settings)
 

@@ -30,6 +30,7 @@ from typing import (
 )
 
 from pnyx.core.errors import InputError, OptionError, shorten
+from pnyx.core.flag_help import FLAG_HELP
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ class Opt:
     """How one field is presented to a user.
 
     Attributes:
-        help: a line or two; the default is added to it.
+        help: a line or two, to which the default is added; empty: that of the flag (`FLAG_HELP`).
         flags: its names on the command line; `--field-name` by default.
         metavar: placeholder of the value.
         default_text: the default in words, if the value itself is not clear.
@@ -70,7 +71,7 @@ class Opt:
         takes_settings: a value FILE.toml holds this option's value and settings (`setting_fields`).
     """
 
-    help: str
+    help: str = ""
     flags: tuple[str, ...] = ()
     metavar: str | None = None
     default_text: str = ""
@@ -110,7 +111,7 @@ class Opt:
         return "a finite number" if self.low is None else f"at least {self.low:g}"
 
 
-def opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
+def opt(default: Any, help: str = "", *flags: str, **more: Any) -> Any:  # noqa: A002
     """Return a dataclass field with its `Opt`; the default `...` marks it as required."""
     metadata = {_OPT: Opt(help, flags, **more)}
     if default is ...:
@@ -118,17 +119,17 @@ def opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def file_opt(default: Any, help: str, *flags: str, metavar: str = "FILE", **more: Any) -> Any:  # noqa: A002
+def file_opt(default: Any, help: str = "", *flags: str, metavar: str = "FILE", **more: Any) -> Any:  # noqa: A002
     """Return such a field for a file name, which may be any bytes."""
     return opt(default, help, *flags, metavar=metavar, raw=True, **more)
 
 
-def topics_opt(default: Any, help: str, **more: Any) -> Any:  # noqa: A002
+def topics_opt(default: Any, **more: Any) -> Any:
     """Return such a field for topics: any file that `read_questions` reads, including requests."""
-    return file_opt(default, help, "--topics", "--requests", **more)
+    return file_opt(default, "", "--topics", "--requests", **more)
 
 
-def out_opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
+def out_opt(default: Any, help: str = "", *flags: str, **more: Any) -> Any:  # noqa: A002
     """Return such a field for output: a file, unless `writes` says otherwise."""
     return file_opt(default, help, *flags, **{"writes": "file", **more})
 
@@ -142,6 +143,11 @@ def flags_of(field: dataclasses.Field[Any], option: Opt) -> tuple[str, ...]:
     """Return the command-line names of a field: a switch that is on can be turned off."""
     name = field.name.replace("_", "-")
     return option.flags or ((f"--{name}/--no-{name}" if field.default is True else f"--{name}"),)
+
+
+def help_of(field: dataclasses.Field[Any], option: Opt) -> str:
+    """Return the help text of a field, or that of its flag in all commands."""
+    return option.help or FLAG_HELP[main_flag(flags_of(field, option)).partition("/")[0]]
 
 
 def opts_of(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:

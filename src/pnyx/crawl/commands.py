@@ -25,9 +25,12 @@ _SHOWN = 5
 class PassageSpec(Spec, heading="Passages"):
     """How texts are split."""
 
-    words: int = opt(100, "Maximum words of a passage.", low=1)
+    words: int = opt(100, low=1)
     sentences: bool = opt(
-        False, "Split between sentences; only sentences longer than a passage are split."
+        False,
+        "Split between sentences; only sentences longer than a passage are split.",
+        "--whole-sentences",
+        replaces=("--sentences",),
     )
 
 
@@ -45,7 +48,14 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
 
     \b
     Example:
-      pnyx files split debatewise.json pages/ --words 100 --out passages.jsonl
+      $ pnyx demo --files-only --out ex
+      $ pnyx files split ex/arguments.jsonl --words 50 --out passages.jsonl
+      passages.jsonl: 363 passages of 128 documents
+
+    \b
+    More: pnyx files split --help-all, docs/recipes/passages.md.
+    \f
+    \b
       pnyx files split psgs.tsv.gz -o - | pnyx index - --out my.index
     """
     from pnyx.core.files import atomic_text
@@ -86,7 +96,7 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
 class ResultSpec(WebSearchSpec, heading="Search", rare="search_url"):
     """The search API and the output folder."""
 
-    out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
+    out: str = out_opt(..., metavar="FOLDER", writes="files")
     search: SourceName = file_opt(..., SEARCH_HELP, metavar="API|FILE")
 
 
@@ -113,12 +123,21 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
 
     QUESTIONS is any file of questions, or of perspectives on them (also BERDS's). --search is an
     API, whose key is read from the environment (serper: SERPER_API_KEY), or a file of results
-    (OUT/results.jsonl of an earlier run), which costs nothing. A search with --results N takes up
-    to N/10 queries.
+    (OUT/results.jsonl of an earlier run), which costs nothing.
 
-    Pages are fetched politely: robots.txt is obeyed, each host gets one request at a time with a
-    pause, and --contact identifies you. Pages are fetched only from public addresses, at ports 80
-    and 443, and never through a proxy. PDF files are left out.
+    \b
+    Example:
+      $ pnyx files web questions.jsonl --search serper --results 100 --out web \\
+          --contact me@example.org
+      $ pnyx index web/passages/0001-q1.jsonl --out q1.index
+
+    \b
+    More: pnyx files web --help-all, docs/start/tour.md.
+    \f
+    A search with --results N takes up to N/10 queries. Pages are fetched politely: robots.txt is
+    obeyed, each host gets one request at a time with a pause, and --contact identifies you. Pages
+    are fetched only from public addresses, at ports 80 and 443, and never through a proxy. PDF
+    files are left out.
 
     \b
     OUT/passages/*.jsonl   passages of --words words for pnyx index, a file for
@@ -131,12 +150,6 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     Running the command again resumes, even after a crash, without repeating searches or fetches;
     with other --words it only splits again. Exit status 3: a question was not searched for, or a
     page has no text.
-
-    \b
-    Example:
-      pnyx files web questions.jsonl --search serper --out web \\
-        --results 100 --contact me@example.org
-      pnyx index web/passages/0001-q1.jsonl --out q1.index
     """
     from pnyx.crawl.corpus import build_web_corpus
 

@@ -69,12 +69,12 @@ class FetchSpec(
     delay: float = opt(
         1.0, "Seconds between requests to a host; robots.txt may ask for more.", within="[0, 60]"
     )
-    concurrency: int = opt(16, "Hosts asked at once.", within="[1, 200]")
+    concurrency: int = opt(16, within="[1, 200]")
     retry: bool = opt(False, "Retry transient failures (no connection, timeout, HTTP 5xx).")
     allow_private: tuple[Address, ...] = opt(
         (),
         "DANGEROUS: fetch from this network too (10.1.2.0/24), at any port. Authors of pages or "
-        "search results can then access it. Repeatable.",
+        "search results can then access it.",
         metavar="NETWORK",
     )
 

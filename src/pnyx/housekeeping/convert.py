@@ -22,15 +22,11 @@ class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored")
     """Options of `pnyx files convert`."""
 
     read: str | None = opt(
-        None, "Format of SRC.", "--from", metavar="FORMAT", default_text="recognised"
+        None, "", "--format", metavar="FORMAT", default_text="recognised", replaces=("--from",)
     )
-    to: str = opt(..., "Format to write.", metavar="FORMAT")
-    style: CitationStyle | None = opt(
-        None, "How responses cite.", default_text="rag24 indices, others ids"
-    )
-    unscored: Literal["error", "skip", "zero"] = opt(
-        "error", "How to write leaderboard cells without a value."
-    )
+    to: str = opt(..., metavar="FORMAT")
+    style: CitationStyle | None = opt(None, default_text="rag24 indices, others ids")
+    unscored: Literal["error", "skip", "zero"] = opt("error")
 
 
 @verb("convert", short_help="Convert between equivalent formats, without loss.")
@@ -38,13 +34,20 @@ class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored")
 def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
     """Convert SRC to another format of the same kind; nothing is dropped silently.
 
-    What the target cannot hold (two premises' stances in a table, a score in a list of ids) is
-    an error that names the record, and nothing is written. docs/reference/formats.md lists the
-    formats.
+    What the target cannot hold (two premises' stances in a table, a score in a list of ids) is an
+    error that names the record, and nothing is written.
 
     \b
     Example:
-      pnyx files convert raw.json --from debatewise --to arguments \\
+      $ pnyx demo --files-only --out ex
+      $ pnyx files convert ex/arguments.jsonl --to beir -o corpus.jsonl
+      corpus.jsonl: 128 records, arguments to beir
+
+    \b
+    More: pnyx files convert --help-all, docs/reference/formats.md.
+    \f
+    \b
+      pnyx files convert raw.json --format debatewise --to arguments \\
         -o arguments.jsonl
       pnyx files convert docs.csv --column id=docno --to beir -o corpus.jsonl
       pnyx files convert run.jsonl --to ragtime --style ids -o report.jsonl

@@ -45,12 +45,7 @@ _FIRST: Final = "Should voting be compulsory?"
 class DemoSpec(Spec, heading="Output"):
     """Options of `pnyx demo`."""
 
-    out: str = out_opt(
-        "pnyx-demo",
-        "Folder for the results; replaced if a demo wrote it.",
-        metavar="FOLDER",
-        writes="folder",
-    )
+    out: str = out_opt("pnyx-demo", metavar="FOLDER", writes="folder")
     files_only: bool = opt(False, "Only write the example's files, for trying out commands.")
 
 
@@ -59,16 +54,24 @@ def command(spec: DemoSpec, model_spec: ModelSpec, as_json: bool) -> Outcome:
     """Argue the bundled questions from the bundled passages, judge, report and measure.
 
     Requires no key and no network. With --llm a language model writes and judges instead. With
-    --files-only nothing is argued; the command writes to a new folder ordinary, unlabelled files
-    on rent control (rent), and the bundled example: the passages (arguments.jsonl), the questions
-    with what is relevant to each (questions.md), the perspectives on them (perspectives.jsonl),
-    people's labels of relevance (labels.jsonl, qrels.txt), and passages paired with perspectives
-    (items.jsonl) with people's labels of these (item-labels.jsonl).
+    --files-only nothing is argued: the command writes the files of the example to a new folder,
+    which the examples of other commands use.
 
     \b
     Example:
-      pnyx demo --out demo-out
-      pnyx demo --files-only --out example
+      $ pnyx demo --files-only --out ex
+      ex: arguments.jsonl, item-labels.jsonl, items.jsonl, labels.jsonl, ...
+      argue from a folder:
+        pnyx argue ex/rent "Does rent control reduce the supply of housing?"
+
+    \b
+    More: pnyx demo --help-all, docs/start/tour.md.
+    \f
+    The files are the passages (arguments.jsonl), the questions with what is relevant to each
+    (questions.md), the perspectives on them (perspectives.jsonl), people's labels of relevance
+    (labels.jsonl, qrels.txt), passages paired with perspectives (items.jsonl) with people's labels
+    of these (item-labels.jsonl), and ordinary, unlabelled files on rent control (rent). A folder
+    that an earlier demo wrote is replaced.
     """
     from pnyx.core.files import atomic_folder, read_json, write_json
     from pnyx.formats.bundled_example import EXAMPLE_FOLDER, load_example, write_example_folder

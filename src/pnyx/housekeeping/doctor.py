@@ -44,14 +44,9 @@ class DoctorSpec(ModelSpec):
     """Options of `pnyx doctor`."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
-        (),
-        "Language model to test, as for pnyx judge. Repeatable.",
-        metavar="SPEC",
-        default_text="$PNYX_LLM, else none",
+        (), metavar="SPEC", default_text="$PNYX_LLM, else none"
     )
-    store: str | None = file_opt(
-        None, "Judgement store to inspect.", default_text="$PNYX_STORE, else the user's data folder"
-    )
+    store: str | None = file_opt(None, default_text="$PNYX_STORE, else the user's data folder")
     timeout: float = opt(20.0, "Timeout of one request, in seconds.", within="[0.1, 60]")
 
 
@@ -59,14 +54,24 @@ class DoctorSpec(ModelSpec):
 def command(spec: DoctorSpec, as_json: bool) -> None:
     """Show what is installed, what an endpoint supports, and what will be used.
 
-    Without --llm and $PNYX_LLM, no network request is made. Each --llm is sent a few small
-    requests (their number and tokens are shown), within a minute for all. They bypass the
-    judgement store, since they test the server's current state. Exit status 2: something required
-    or named cannot be used.
+    Without --llm and $PNYX_LLM, no network request is made. Exit status 2: something required or
+    named cannot be used.
 
     \b
     Example:
-      pnyx doctor
+      $ pnyx doctor
+      pnyx ..., Python ...
+      ...
+      Packaged
+      ...
+
+    \b
+    More: pnyx doctor --help-all, docs/recipes/language-models.md.
+    \f
+    Each --llm is sent a few small requests (their number and tokens are shown), within a minute for
+    all. They bypass the judgement store, since they test the server's current state.
+
+    \b
       pnyx doctor --llm http://127.0.0.1:8000/v1#my-model
       pnyx doctor --llm local --json
     """

@@ -14,11 +14,14 @@ def command() -> None:
 
     \b
     Example:
-      pnyx files split pages/ --words 100 --out passages.jsonl
-      pnyx files validate run.trec
-      pnyx files convert docs.csv --column id=docno --to beir -o corpus.jsonl
-      pnyx files repeat judged
-      pnyx files merge share1 share2 --out results
+      $ pnyx demo --files-only --out ex
+      $ pnyx files split ex/arguments.jsonl --words 50 --out passages.jsonl
+      passages.jsonl: 363 passages of 128 documents
+      $ pnyx files validate passages.jsonl
+      passages.jsonl: ok (jsonl, 363 records)
+
+    \b
+    More: docs/reference/formats.md.
     """
 
 

@@ -22,8 +22,6 @@ class MergedFilesSpec(Spec, heading="Output"):
 
     out: str | None = out_opt(
         None,
-        "Results folder or file of annotations to write; or store to add replies to, created if "
-        "missing.",
         metavar="OUT",
         writes="folder",
         default_text="of stores: $PNYX_STORE, else the user's data folder",
@@ -50,9 +48,24 @@ def command(inputs: tuple[str, ...], spec: MergedFilesSpec) -> Outcome:
 
     \b
     Example:
-      pnyx judge support items.jsonl --shard 1/2 --out share1
-      pnyx judge support items.jsonl --shard 2/2 --out share2
-      pnyx files merge share1 share2 --out results
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --shard 1/2 --out share1
+      $ pnyx judge support ex/items.jsonl --shard 2/2 --out share2
+      $ pnyx files merge share1 share2 --out results
+      240 of 240 scored, in 2 shares; see results
+
+    \b
+    More: pnyx files merge --help-all, docs/recipes/many-machines.md.
+    \f
+    Annotations are files of pnyx annotate label, or verdicts.jsonl of pnyx compare retrievers. All
+    shares of the run are needed, each once, with the same items, judge, prompts and settings. Exit
+    status 3: some items are unscored.
+
+    Stores are judgement stores (SQLite), or files of pnyx store --export (- is standard input).
+    Their replies are added to the store OUT, which is created if missing. If OUT has another reply
+    to the same request, it keeps its own. An error in any INPUT leaves OUT as it was.
+
+    \b
       pnyx files merge 1.jsonl 2.jsonl 3.jsonl --out annotations.parquet
       pnyx files merge gpu1.sqlite gpu2.jsonl.gz --out judgements.sqlite
     """

@@ -31,12 +31,16 @@ _GONE = {
 """Words that were commands below `pnyx prompt` -> what to use."""
 
 
-class PromptSpec(Spec):
+class PromptSpec(Spec, settings="batch probability"):
     """Options of `pnyx prompt`."""
 
-    item: str | None = opt(None, "Item to show.", "--id", metavar="ID", default_text="the first")
-    batch: int = opt(1, "As for pnyx judge.", within="[1, 100]")
-    probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "As for pnyx judge.")
+    item: str | None = opt(
+        None, "Item to show.", "--item", metavar="ID", default_text="the first", replaces=("--id",)
+    )
+    batch: int = opt(
+        1, "support, nugget: statements about one text in one call.", within="[1, 100]"
+    )
+    probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "P(yes), as for pnyx judge.")
     sample: int = opt(0, "Number of the repeat (--set samples=N of pnyx judge).", low=0)
     raw: bool = opt(False, "Show the prompt file itself.")
 
@@ -47,17 +51,26 @@ class PromptSpec(Spec):
 def command(prompt: str | None, items: str | None, spec: PromptSpec) -> Outcome | None:
     """List the packaged prompts, or show the request that NAME makes for an item of ITEMS.
 
-    Without NAME, list the packaged prompts: name, version, language, task, inputs, source, hash.
-
-    NAME is a prompt, a task or a .toml file. Without ITEMS the task's own example is shown, and
-    sample inputs for a prompt that is not asked about items, such as argue. What is printed is what
-    is sent: the messages, the JSON schema of the reply, the parameters, and the hash that is kept
-    with each answer.
+    NAME is a prompt, a task or a .toml file. Without ITEMS the task's own example is shown.
 
     \b
     Example:
-      pnyx prompt
-      pnyx prompt relevance items.jsonl --id 7
+      $ pnyx prompt relevance
+      prompt relevance@2, max_tokens 700, temperature 0, top_logprobs 10
+      prompt_hash 50341b5dd32f3b1e49df6e99c87764467ebe08a71e8cef166c9507ace89763e0
+      ...
+      You decide whether a document helps to answer a question.
+
+    \b
+    More: pnyx prompt --help-all, docs/recipes/language-models.md.
+    \f
+    Without NAME, list the packaged prompts: name, version, language, task, inputs, source, hash. A
+    prompt that is not asked about items, such as argue, is shown with sample inputs. What is
+    printed is what is sent: the messages, the JSON schema of the reply, the parameters, and the
+    hash that is kept with each answer.
+
+    \b
+      pnyx prompt relevance items.jsonl --item 7
       pnyx prompt quality --sample 2
       pnyx prompt support --raw
     """

@@ -44,17 +44,9 @@ class RepeatSpec(TrustSpec, heading="Repeating"):
     inputs: FileName = file_opt(
         ".", "Folder in which relative paths of the record are looked up.", metavar="DIR"
     )
-    store: FileName | None = file_opt(
-        None,
-        "Store with the replies of the language models; no model is asked.",
-        default_text="$PNYX_STORE, else the user's data folder",
-    )
+    store: FileName | None = file_opt(None, default_text="$PNYX_STORE, else the user's data folder")
     out: FileName | None = out_opt(
-        None,
-        "Folder for the reproduced results.",
-        metavar="DIR",
-        writes="files",
-        default_text="a temporary folder",
+        None, metavar="DIR", writes="files", default_text="a temporary folder"
     )
 
 
@@ -63,25 +55,31 @@ class RepeatSpec(TrustSpec, heading="Repeating"):
 def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     """Reproduce the results of RECORD, and check that they are byte-identical.
 
-    RECORD is a results folder of pnyx judge, judge report or nuggets assign, or a manifest:
-    manifest.json of such a folder, or FILE.manifest.json beside a leaderboard of pnyx measure
-    report --strict. It names the command with all its options, the hashes of its inputs, and its
-    prompts, judges, seeds and versions. Inputs are compared with their hashes before anything is
-    done. No language model is asked: copy the judgement store of the original machine (pnyx store
-    --export), and name it with --store.
+    RECORD is a results folder of pnyx judge, judge report or nuggets assign, or a manifest. No
+    language model is asked: replies are read from --store. Exit status 1: different.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx files repeat results
+      results: the same bytes (1 file)
+
+    \b
+    More: pnyx files repeat --help-all, docs/recipes/reports-campaign.md.
+    \f
+    A manifest is manifest.json of a results folder, or FILE.manifest.json beside a leaderboard of
+    pnyx measure report --strict. It names the command with all its options, the hashes of its
+    inputs, and its prompts, judges, seeds and versions. Inputs are compared with their hashes
+    before anything is done. Copy the judgement store of the original machine (pnyx store --export),
+    and name it with --store. If the results differ, one line says what.
 
     RECORD may come from a stranger, so it chooses only packaged models and files of this machine.
     If it names a language model, a judge of a plugin or an address (an index in a cluster, a data
     set to download), the command ends with exit status 2 and says which --with to add. No other
     network connection is opened.
 
-    Exit status 0: byte-identical. 1: different; one line says what differs.
-
     \b
-    Example:
-      pnyx judge report runs/ --nuggets bank.jsonl --documents docs.jsonl \\
-        --strict --out judged
-      pnyx files repeat judged
       pnyx files repeat judged/manifest.json --inputs /mnt/campaign
       pnyx files repeat judged-llm --with llm=http://127.0.0.1:8000/v1#my-model
     """

@@ -16,10 +16,10 @@ from pnyx.display.results import in_units, many_replies, store_lines
 class StoreSpec(Spec, rare="store finish damaged unreadable"):
     """Options of `pnyx store`."""
 
-    store: str | None = file_opt(
-        None, "The store.", default_text="$PNYX_STORE, else the user's data folder"
+    store: str | None = file_opt(None, default_text="$PNYX_STORE, else the user's data folder")
+    model: str | None = opt(
+        None, "Only replies of this model.", "--of-model", metavar="NAME", replaces=("--model",)
     )
-    model: str | None = opt(None, "Only replies of this model.", metavar="NAME")
     older_than: str | None = opt(
         None, "Only replies older than this: 36h, 90d, 12w.", metavar="AGE"
     )
@@ -30,7 +30,7 @@ class StoreSpec(Spec, rare="store finish damaged unreadable"):
     unreadable: bool = opt(False, "Only replies without a readable answer.")
     export: str | None = out_opt(
         None,
-        "Write every reply, or those of --model, as a line of JSON; .gz compresses, - is stdout.",
+        "",
     )
     delete: bool = opt(False, "Delete the selected replies, and shrink the file.")
 
@@ -58,7 +58,7 @@ class StoreSpec(Spec, rare="store finish damaged unreadable"):
     restricts=True,
     gone={
         "stats": "use pnyx store",
-        "gc": "use pnyx store --delete, with --older-than, --model, --finish ...; without "
+        "gc": "use pnyx store --delete, with --older-than, --of-model, --finish ...; without "
         "--delete it only says what would be deleted",
         "export": "use pnyx store --export FILE",
         "merge": "use pnyx files merge OTHER... --out STORE",
@@ -67,20 +67,32 @@ class StoreSpec(Spec, rare="store finish damaged unreadable"):
 def command(spec: StoreSpec, as_json: bool) -> Outcome | None:
     """Show what the judgement store holds; delete or export replies.
 
-    It keeps every reply of a language model, so that no reply is paid for twice. Without options,
-    count the replies of each model, how they ended, and the tokens they took. To merge the stores
-    of several machines: pnyx files merge.
-
-    With --model, --older-than, --finish, --damaged or --unreadable, count the replies that meet all
-    of these; with --delete, delete them. Deleted replies are requested, and paid for, again when
-    needed. Judges may run meanwhile.
-
-    --export writes replies with their requests, sorted by key: equal stores produce equal files.
-    With --no-text the lines contain neither requests nor replies, and no store can read them.
+    It keeps every reply of a language model, so that no reply is paid for twice. To merge the
+    stores of several machines: pnyx files merge.
 
     \b
     Example:
-      pnyx store
+      $ echo '{"id": "1", "text": "It is hot.", "statement": "Hot."}' > a.jsonl
+      $ pnyx judge support a.jsonl --judge local --set max-tokens=20 \\
+          --store judgements.sqlite --out results
+      $ pnyx store --store judgements.sqlite
+      judgements.sqlite: 1 reply, ...
+      ...
+        ended by: length 1
+
+    \b
+    More: pnyx store --help-all, docs/recipes/language-models.md.
+    \f
+    Without options, count the replies of each model, how they ended, and the tokens they took. With
+    --of-model, --older-than, --finish, --damaged or --unreadable, count the replies that meet all
+    of these; with --delete, delete them. Deleted replies are requested, and paid for, again when
+    needed. Judges may run meanwhile.
+
+    --export writes replies, or those of --of-model, with their requests, as lines of JSON, sorted
+    by key: equal stores produce equal files; .gz compresses, - is standard output. With --no-text
+    the lines contain neither requests nor replies, and no store can read them.
+
+    \b
       pnyx store --older-than 90d --finish length
       pnyx store --older-than 90d --finish length --delete
       pnyx store --export replies.jsonl.gz
@@ -91,7 +103,7 @@ def command(spec: StoreSpec, as_json: bool) -> Outcome | None:
         return _select(spec)
     if spec.delete:
         raise OptionError(
-            "--delete requires at least one of --model, --older-than, --finish, --damaged and "
+            "--delete requires at least one of --of-model, --older-than, --finish, --damaged and "
             "--unreadable"
         )
     from pnyx.judging.store.maintenance import store_stats
@@ -131,7 +143,7 @@ def _export(spec: StoreSpec, out: str, *, as_json: bool) -> Outcome | None:
     """Write replies as JSON Lines; with --json and a file, return a summary."""
     from pnyx.judging.store.maintenance import export_store
 
-    refused = [flag for flag in spec.criteria if flag != "--model"] + ["--delete"] * spec.delete
+    refused = [flag for flag in spec.criteria if flag != "--of-model"] + ["--delete"] * spec.delete
     if refused:
         raise OptionError(f"--export and {refused[0]} exclude each other")
     count = export_store(spec.store, out, model=spec.model)

@@ -32,22 +32,16 @@ _WARNED = 5
 class ValidateSpec(Spec, rare="strict strict_files"):
     """Options of `pnyx files validate`."""
 
-    format: str | None = opt(None, "Format of FILE.", metavar="NAME", default_text="recognised")
-    track: str | None = opt(
-        None,
-        "Also check a run, requests or nugget banks by the rules of a track: rag24, rag25, rag26, "
-        "ragtime25, ragtime26, neuclir, dragun25 (docs/reference/formats.md).",
-        metavar="TRACK",
+    format: str | None = opt(None, metavar="NAME", default_text="recognised")
+    track: str | None = opt(None, metavar="TRACK")
+    topics: str | None = topics_opt(None, needs="track")
+    strict: bool = opt(
+        False,
+        "Count warnings about a run, or from --track, as faults.",
+        "--fail-on-warnings",
+        replaces=("--strict",),
     )
-    topics: str | None = topics_opt(
-        None,
-        "The track's topics or requests: limits, texts, missing and unknown topics.",
-        needs="track",
-    )
-    strict: bool = opt(False, "Count warnings about a run, or from --track, as faults.")
-    strict_files: bool = opt(
-        False, "Count files and documents without text and unreadable files as faults."
-    )
+    strict_files: bool = opt(False)
 
 
 @verb("validate", restricts=True, short_help="Check a file against its format.")
@@ -56,14 +50,24 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     """Check FILE (a corpus, questions, run, qrels, responses, nuggets or index) for faults.
 
     Prints `FILE: ok (FORMAT, N records)`, or the features of an index, and exits 0; or prints a
-    line `FILE:LINE: problem` for every fault and exits 2. `-` is standard input; gzip is
-    recognised; an index may be an address. docs/reference/formats.md lists the formats. Warnings do
-    not change the status: those of the track (--track), and those about a run: ranks that disagree
-    with scores, ranks below 1, several tags, equal scores, more than 1,000 documents of a topic.
+    line `FILE:LINE: problem` for every fault and exits 2. `-` is standard input.
 
     \b
     Example:
-      pnyx files validate run.trec
+      $ pnyx demo --files-only --out ex
+      $ pnyx files validate ex/qrels.txt
+      ex/qrels.txt: ok (qrels, 112 records)
+
+    \b
+    More: pnyx files validate --help-all, docs/reference/formats.md.
+    \f
+    gzip is recognised; an index may be an address. With --track, a run, requests or nugget banks
+    are checked by the rules of the track; --topics are its topics or requests, which give limits
+    and texts, and show missing and unknown topics. Warnings do not change the status: those of the
+    track, and those about a run: ranks that disagree with scores, ranks below 1, several tags,
+    equal scores, more than 1,000 documents of a topic.
+
+    \b
       pnyx files validate gold.jsonl --format labels
       pnyx files validate run.jsonl --track ragtime26 --topics requests.jsonl
     """

@@ -25,17 +25,17 @@ JudgeSpecT = TypeVar("JudgeSpecT", bound="JudgeSpec")
 
 
 class FormatSpec(
-    Spec, heading="Asking", rare="dimensions", settings="nuggets scale shots examples"
+    Spec, heading="Asking", rare="format dimensions", settings="nuggets scale shots examples"
 ):
     """The format in which a language model is asked about a task's items."""
 
     format: Words | None = opt(
         None,
-        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (one "
-        "dimension per call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
-        "rag-rubric, listwise-rag, listwise-rag-fine or support.",
+        "",
+        "--judge-format",
         metavar="NAME",
         default_text="the task's first; without a language model, support for rag",
+        replaces=("--format",),
     )
     nuggets: int | None = opt(
         None,
@@ -55,12 +55,7 @@ class FormatSpec(
         needs="shots",
     )
 
-    dimensions: FileName | None = file_opt(
-        None,
-        "quality: rate on your own dimensions: a file of definitions, scale and examples "
-        "(docs/recipes/judging-quality.md).",
-        metavar="FILE.toml",
-    )
+    dimensions: FileName | None = file_opt(None, metavar="FILE.toml")
 
     @cached_property
     def own(self) -> OwnDimensions | None:
@@ -107,7 +102,7 @@ class FormatSpec(
         if judge.asks_models:
             return self._sized(named or next(iter(task.formats), None))
         if named is not None and (not named.packaged or judge.answered_by):
-            raise OptionError(f"--format {named.name} requires a language model (--judge)")
+            raise OptionError(f"--judge-format {named.name} requires a language model (--judge)")
         packaged = [] if judge.answered_by else [form for form in task.formats if form.packaged]
         return self._sized(named or next(iter(packaged), None))
 
@@ -149,7 +144,7 @@ class FormatSpec(
         if self.nuggets is None:
             return form
         if form is None or not form.makes_points:
-            raise OptionError("--set nuggets requires --format query-rubric or rag-rubric")
+            raise OptionError("--set nuggets requires --judge-format query-rubric or rag-rubric")
         return form.with_points(self.nuggets)
 
     def _check_prompt(self, name: str) -> None:

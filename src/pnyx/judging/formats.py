@@ -75,7 +75,7 @@ def the_only(_: JudgeQuestion, answers: Sequence[Answer], judge: str) -> Answer:
 class JudgingFormat:
     """One way of asking a language model about a task's items."""
 
-    name: str  # as in `--format`
+    name: str  # as in `--judge-format`
     asks: str  # the content of a call, in one line
     prompts: tuple[str, ...]  # names of packaged prompts, the default one first
     shape: Callable[[Any], JudgeQuestion] = lambda question: question

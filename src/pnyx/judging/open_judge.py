@@ -149,9 +149,9 @@ class _Maker:
             if self.spec.given("probability"):
                 check_probability(self.task, self.prompts())
             if self.spec.expected_scores and (self.form is None or not self.form.by_tokens):
-                way = self.task.name if self.form is None else f"--format {self.form.name}"
+                way = self.task.name if self.form is None else f"--judge-format {self.form.name}"
                 raise OptionError(
-                    f"expected-scores requires quality, and rag --format g-eval, not {way}"
+                    f"expected-scores requires quality, and rag --judge-format g-eval, not {way}"
                 )
             if self.spec.expected_scores and self.spec.samples > 1:
                 raise OptionError("samples and expected-scores estimate the same: choose one")
@@ -265,7 +265,7 @@ class _Maker:
         if prompt.form != usual.form and not form.plain(self.task.prompts[0]):
             raise InputError(
                 f"prompt {shorten(prompt.name)}: its form is {shorten(prompt.form, 40)}; "
-                f"--format {form.name} takes prompts of the form {usual.form}"
+                f"--judge-format {form.name} takes prompts of the form {usual.form}"
             )
         return [prompt, *map(load_prompt, rest)]
 

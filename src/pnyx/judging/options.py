@@ -25,12 +25,6 @@ JudgeSpecT = TypeVar("JudgeSpecT", bound="JudgeSpec")
 _LLM: Final = ("a language model", lambda spec: spec.asks_models)
 
 
-_NAMES_MODEL: Final = (
-    "Language model: http://HOST:PORT/v1#MODEL, openai:MODEL, local (packaged, tiny) or "
-    "gguf:PATH. Repeatable: one model at several addresses, or several models."
-)
-
-
 class ConnectionSpec(
     Spec,
     heading="Language model",
@@ -39,16 +33,8 @@ class ConnectionSpec(
 ):
     """How language models are reached, and where their replies are stored."""
 
-    store: FileName | None = file_opt(
-        None,
-        "File that keeps a model's replies.",
-        default_text="$PNYX_STORE, else the user's data folder",
-    )
-    concurrency: int = opt(
-        32,
-        "Concurrent requests to a language model; fewer while it is overloaded.",
-        within="[1, 1000]",
-    )
+    store: FileName | None = file_opt(None, default_text="$PNYX_STORE, else the user's data folder")
+    concurrency: int = opt(32, within="[1, 1000]")
     timeout: float = opt(120.0, "Timeout of one request, in seconds.", within="[0.1, 3600]")
     wait: float = opt(
         300.0,
@@ -83,7 +69,7 @@ class ModelSpec(ConnectionSpec, heading="Language model"):
     """The language model, and where its replies are stored."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
-        (), _NAMES_MODEL, metavar="SPEC", default_text="$PNYX_LLM, else the packaged judge"
+        (), metavar="SPEC", default_text="$PNYX_LLM, else the packaged judge"
     )
 
     @property
@@ -99,9 +85,6 @@ class CombiningSpec(
 
     judge: tuple[JudgeName, ...] = file_opt(
         (),
-        "Who answers: a language model (http://HOST:PORT/v1#MODEL, openai:MODEL, local, "
-        "gguf:PATH), packaged, a file of people's labels, earlier results, a student's folder, a "
-        "plugin's judge, or FILE.toml with a judge and settings. Repeatable: models vote.",
         metavar="SPEC",
         default_text="$PNYX_LLM, else packaged",
         takes_settings=True,
@@ -160,7 +143,7 @@ class AskingSpec(
     )
     expected_scores: bool = opt(
         False,
-        "quality, rag --format g-eval: score by the mean of the scale's points by token "
+        "quality, rag --judge-format g-eval: score by the mean of the scale's points by token "
         "probabilities (G-Eval); without these a text is unscored.",
         needs=_LLM,
     )
@@ -189,8 +172,7 @@ class SpendingSpec(Spec, heading="Cost", rare="offline", settings="budget_tokens
     plan: bool = opt(False, "Estimate calls, tokens and dollars, without asking anything.")
     budget: float | None = opt(
         None,
-        "Stop before more is spent; models share it evenly. Needs --set prices=FILE for a model "
-        "without a packaged price.",
+        "Stop before more is spent; models share it evenly.",
         metavar="USD",
         within="(0, inf)",
         needs=_LLM,
@@ -201,12 +183,7 @@ class SpendingSpec(Spec, heading="Cost", rare="offline", settings="budget_tokens
     prices: FileName | None = file_opt(
         None, "Prices of models; they override the packaged ones.", needs=_LLM
     )
-    offline: bool = opt(
-        False,
-        "Ask nothing; read stored replies again. Others are unscored.",
-        "--from-store",
-        needs=_LLM,
-    )
+    offline: bool = opt(False, "", "--from-store", needs=_LLM)
 
 
 _NOUNS: Final[Mapping[str, str]] = {
@@ -230,9 +207,7 @@ class PaidModelSpec(SpendingSpec, ModelSpec):
 class WriterSpec(ModelSpec):
     """A required language model for other tasks than verdicts."""
 
-    llm: tuple[LanguageModelName, ...] = file_opt(
-        (), _NAMES_MODEL, metavar="SPEC", default_text="$PNYX_LLM"
-    )
+    llm: tuple[LanguageModelName, ...] = file_opt((), metavar="SPEC", default_text="$PNYX_LLM")
 
 
 class AskedSpec(SpendingSpec, WriterSpec):

@@ -59,9 +59,9 @@ class Task:
         excerpt, names = shorten(name, 40), ", ".join(form.name for form in self.formats)
         if not names:
             raise OptionError(
-                f"--format: found {excerpt}, but {self.name} is asked in one way only"
+                f"--judge-format: found {excerpt}, but {self.name} is asked in one way only"
             )
-        raise OptionError(f"--format: found {excerpt}, expected for {self.name}: {names}")
+        raise OptionError(f"--judge-format: found {excerpt}, expected for {self.name}: {names}")
 
     def read(
         self,

@@ -14,6 +14,7 @@ from pnyx.cli.measure.tables import named_runs
 from pnyx.cli.options import Outcome, warn
 from pnyx.cli.params import Raw, SpecOption, verb
 from pnyx.core.errors import InputError, OptionError, escaped
+from pnyx.core.flag_help import FLAG_HELP
 from pnyx.core.spec import file_opt, opt, out_opt
 from pnyx.formats.runs.sources import run_names
 from pnyx.formats.text_types import FileName, TextKind, Words
@@ -30,54 +31,32 @@ if TYPE_CHECKING:
     from pnyx.perspectives.measures.verdicts import Verdicts
 
 
-class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out min_judged"):
+class CoverageSpec(
+    JudgedSpec,
+    heading="Measures",
+    rare="union_depth measures topics_of unjudged qrels_out min_judged",
+):
     """What to measure of the runs, against which perspectives."""
 
-    views: FileName = file_opt(
-        ..., "Perspectives (JSONL; for BERDS, the file of those to cover).", "--perspectives"
-    )
+    views: FileName = file_opt(..., "", "--perspectives")
     verdicts: FileName = file_opt(..., "Verdicts on pairs of document and perspective.")
-    depths: tuple[int, ...] = opt(
-        (5,), "Cutoff rank k. Repeatable.", "--cutoff", within="[1, 1000000]"
-    )
-    measures: tuple[Words, ...] = opt(
-        (),
-        "Instead of those of --cutoff: MRecall@5, Precision@5, CoverDepth@100, MinCover@100, "
-        "ProLead@5 ..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures. Repeatable.",
-        "--measure",
-        metavar="MEASURE",
-    )
+    depths: tuple[int, ...] = opt((5,), "", "--cutoff", within="[1, 1000000]")
+    measures: tuple[Words, ...] = opt((), "", "--measure", metavar="MEASURE")
     union_depth: int | None = opt(
         None,
         "Also report the rank at which each run covers everything, and what the first DEPTH "
         "documents of all runs cover together (BERDS, Tables 5 and 6: 100).",
-        "--depth",
+        "--pool-depth",
         within="[1, 1000000]",
         metavar="DEPTH",
+        replaces=("--depth",),
     )
-    topics_of: Literal["perspectives", "run", "both"] = opt(
-        "perspectives",
-        "Questions to measure: all (one missing from a run counts as an empty ranking), those of "
-        "the run, or those of every run.",
-    )
-    unjudged: Literal["unscored", "no"] = opt(
-        "unscored", "Pairs missing from qrels; no if the qrels list only supporting pairs."
-    )
-    per_topic: bool = opt(False, "Show the values of each question.")
-    strict: bool = opt(
-        False,
-        "Apply campaign rules: all questions, unjudged pairs count as no, no figures below "
-        "--min-judged, and in --json a record of everything that affects the result.",
-    )
-    min_judged: float = opt(
-        0.8,
-        "Minimum share of a run's pairs of document and perspective with a verdict.",
-        within="[0, 1]",
-        needs="strict",
-    )
-    qrels_out: FileName | None = out_opt(
-        None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
-    )
+    topics_of: Literal["perspectives", "run", "both"] = opt("perspectives")
+    unjudged: Literal["unscored", "no"] = opt("unscored")
+    per_topic: bool = opt(False)
+    strict: bool = opt(False)
+    min_judged: float = opt(0.8, within="[0, 1]", needs="strict")
+    qrels_out: FileName | None = out_opt(None)
 
 
 class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, LeaderboardSpec, CoverageSpec):
@@ -110,8 +89,7 @@ Asked: TypeAlias = tuple[tuple[str, str, str], ...]
     text_kind=TextKind.FILE,
     heading="More options",
     metavar="RUN PRO CON",
-    help="One retriever's runs for the questions, for the supporting perspectives as queries, and "
-    "for the opposing ones: how far it follows its query (Fig. 3). Repeatable.",
+    help=FLAG_HELP["--leaning"],
 )
 def perspectives(
     runs: tuple[FileName, ...], spec: PerspectivesSpec, leaning: Asked, as_json: bool
@@ -119,30 +97,47 @@ def perspectives(
     """Do the results of RUNs (TREC run files) cover every perspective (BERDS)?
 
     MRecall@k is 1 if the first k documents support all perspectives, or k of them if there are
-    more; Precision@k is the share of documents that support some perspective. For questions with
-    two opposite perspectives (stance pro and con), it also reports which side is covered. Each
-    measure comes with a 95 % bootstrap interval over questions.
+    more; Precision@k is the share of documents that support some perspective.
 
     \b
-    --verdicts takes
-      the results of pnyx judge support --run --perspectives;
-      labels (JSONL) with question_id, doc_id and perspective_id, or with ids
-      QUESTION/DOCUMENT/PERSPECTIVE;
-      TREC diversity qrels: question perspective document grade
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx search ex/arguments.jsonl --topics ex/questions.md -k 3 --out a.run
+      $ pnyx judge support --run a.run --perspectives ex/perspectives.jsonl \\
+          --index ex/arguments.jsonl.index --depth 3 --out judged
+      $ pnyx measure perspectives a.run --perspectives ex/perspectives.jsonl \\
+          --verdicts judged --cutoff 3
+      ...
+      measure      run   mean, 95 % interval  questions
+      MRecall@3    a    0.125 [0.016, 0.561]          8
+
+    \b
+    More: pnyx measure perspectives --help-all, docs/recipes/perspectives.md.
+    \f
+    For questions with two opposite perspectives (stance pro and con), it also reports which side is
+    covered. Each measure comes with a 95 % bootstrap interval over questions.
+
+    --verdicts takes the results of pnyx judge support --run --perspectives; labels (JSONL) with
+    question_id, doc_id and perspective_id, or with ids QUESTION/DOCUMENT/PERSPECTIVE; or TREC
+    diversity qrels (question, perspective, document, grade; --unjudged no if they list only
+    supporting pairs).
 
     A pair without a verdict never counts as a no: a question whose value depends on it has no
     value, the mean is over the others, and bounds show its range over all questions. --labelled
     adds values corrected for the judge's own errors: label the first documents of some of the
-    measured questions, picked at random. docs/reference/measures.md defines all of this. Exit
-    status 3: a pair within the depth is unscored.
+    measured questions, picked at random. --topics-of: all questions of the perspectives (one
+    missing from a run counts as an empty ranking), those of the run, or those of every run.
+
+    --measure, instead of those of --cutoff: MRecall@5, Precision@5, CoverDepth@100, MinCover@100,
+    ProLead@5 ..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures. --leaning takes one
+    retriever's runs for the questions, for the supporting perspectives as queries, and for the
+    opposing ones (BERDS, Figure 3).
+
+    With --strict: all questions, unjudged pairs count as no, no figures below --min-judged (of the
+    pairs of a run), and in --json a record of everything that affects the result. Exit status 3: a
+    pair within the depth is unscored.
 
     \b
-    Example:
-      pnyx search my.index --topics questions.jsonl --out bm25.run
-      pnyx judge support --run bm25.run --perspectives views.jsonl \\
-        --index my.index --depth 5 --out judged
-      pnyx measure perspectives bm25.run --perspectives views.jsonl \\
-        --verdicts judged
       pnyx measure perspectives bm25.run mmr.run --perspectives views.jsonl \\
         --verdicts judged --cutoff 5 --cutoff 10 --baseline bm25.run
     """

@@ -43,17 +43,13 @@ class BenchSpec(
     SidesSpec,
     ShardSpec,
     heading="Retrieval",
-    rare="lambdas dev words",
+    rare="lambdas dev words variants expand leaning",
 ):
     """What is compared; see `pnyx.perspectives.bench_plan.PerspectiveBench`."""
 
-    index: SourceName = file_opt(..., "Index to search.", metavar="INDEX")
-    perspectives: str = file_opt(
-        ..., "Perspectives with their questions (JSONL; also both of BERDS's files)."
-    )
-    out: str | None = out_opt(
-        None, "Output folder; required without --plan.", metavar="FOLDER", writes="files"
-    )
+    index: SourceName = file_opt(..., metavar="INDEX")
+    perspectives: str = file_opt(...)
+    out: str | None = out_opt(None, metavar="FOLDER", writes="files")
     retrievers: tuple[str, ...] = opt(
         RETRIEVERS,
         "Retrievers; touche needs an index with --quality --clusters, dense and hybrid --vectors.",
@@ -72,24 +68,17 @@ class BenchSpec(
         "query expansion), `index` or `llm` (the model of --judge).",
         metavar="SOURCE",
     )
-    depths: tuple[int, ...] = opt(
-        (5, 10),
-        "Cutoff rank k; the first chooses lambda. Repeatable.",
-        "--cutoff",
-        within="[1, 1000]",
-    )
+    depths: tuple[int, ...] = opt((5, 10), "", "--cutoff", within="[1, 1000]")
     lambdas: tuple[float, ...] = opt(
         (),
-        "Lambda of mmr; --dev chooses among several. Repeatable.",
+        "",
         "--lambda",
         within="[0, 1]",
         default_text="those of BERDS: 0.5, 0.75, 0.9, 0.95, 0.99",
     )
     dev: float = opt(0.25, "Share of the questions used to choose lambda.", within="(0, 1)")
-    leaning: bool = opt(
-        False, "Also query each retriever with each side, to measure how far it follows the query."
-    )
-    words: int = opt(100, "Maximum words of a judged passage; 0 does not split documents.", low=0)
+    leaning: bool = opt(False)
+    words: int = opt(100, low=0)
 
     def plan(self) -> PerspectiveBench:
         """Return the systems to compare."""
@@ -117,16 +106,32 @@ class BenchSpec(
 def command(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Retrieve for questions, judge the results, measure whether they show every side (BERDS).
 
-    Each retriever runs alone and with maximal marginal relevance (mmr); lambda is chosen on a share
-    --dev of the questions, which are not measured. With --expand it also searches for each
-    perspective from another source than --perspectives. Every pair of passage and perspective is
-    judged once.
-
-    --out gets runs/SYSTEM.run, verdicts.jsonl, verdicts-dev.jsonl and measures.json. Run the
-    command again to resume from the stored verdicts. Exit status 3: some pairs are unscored.
+    Each retriever runs alone and with maximal marginal relevance (mmr). Every pair of passage and
+    perspective is judged once.
 
     \b
     Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx index ex/arguments.jsonl --out my.index
+      $ pnyx compare retrievers --index my.index --retrievers bm25 \\
+          --perspectives ex/perspectives.jsonl --variants plain --cutoff 3 --out b
+      ...
+      system  MRecall@3, 95 % interval  Precision@3, 95 % interval
+      bm25      0.000   [0.000, 0.324]      0.292   [0.073, 0.682]
+
+    \b
+    More: pnyx compare retrievers --help-all, docs/recipes/perspectives.md.
+    \f
+    Lambda of mmr is chosen at the first --cutoff on a share --dev of the questions, which are not
+    measured. With --expand it also searches for each perspective from another source than
+    --perspectives. --leaning also queries each retriever with each side. Passages have at most
+    --words words; with 0, documents are not split.
+
+    --out (required without --plan) gets runs/SYSTEM.run, verdicts.jsonl, verdicts-dev.jsonl and
+    measures.json. Run the command again to resume from the stored verdicts. Exit status 3: some
+    pairs are unscored.
+
+    \b
       pnyx compare retrievers --index debates.index --perspectives kialo.jsonl \\
         --sides order --out bench
       pnyx compare retrievers --index debates.index --perspectives views.jsonl \\

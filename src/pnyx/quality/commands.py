@@ -20,13 +20,25 @@ from pnyx.quality.options import RubricSpec
 def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> int | Outcome:
     """Draft dimensions on which to rate texts for TASK, described in your own words.
 
-    Writes a file for --dimensions (docs/recipes/judging-quality.md): the meaning of each dimension
-    and each score, and example texts with scores, all written by the model. The draft says
-    reviewed = false; it cannot be used until you have corrected it and set that to true.
-    Exit status 3: the model gave no usable rubric, and no file is written.
+    Writes a file for --dimensions: the meaning of each dimension and each score, and example texts
+    with scores, all written by the model. Correct it, and set reviewed = true, before you use it.
 
     \b
     Example:
+      $ pnyx judge dimensions "Are our letters to customers polite?" \\
+          --llm http://127.0.0.1:8000/v1#my-model --plan
+      a rubric by my-model
+      my-model
+        calls              1 (0 from the store)
+        prompt tokens      ... to 1,6...
+
+    \b
+    More: pnyx judge dimensions --help-all, docs/recipes/judging-quality.md.
+    \f
+    Exit status 3: the model gave no usable rubric, and no file is written. --out is required
+    without --plan; --force replaces it, including your edits.
+
+    \b
       pnyx judge dimensions "Are our letters to customers polite and plain?" \\
         --llm openai:gpt-4o-mini --out letters.toml
       pnyx judge quality letters.jsonl --dimensions letters.toml \\

@@ -10,8 +10,8 @@ from pnyx.formats.text_types import FileName
 class EditedSpec(Spec, heading="Output"):
     """Where to write a draft that people will edit."""
 
-    out: FileName | None = out_opt(None, "Draft to write; required without --plan.")
-    force: bool = opt(False, "Overwrite --out, including edits.")
+    out: FileName | None = out_opt(None)
+    force: bool = opt(False)
 
     def check(self, *, plan: bool) -> None:
         """Require --out, and do not overwrite a draft that may have been edited."""
@@ -29,4 +29,4 @@ class RubricSpec(EditedSpec, heading="Dimensions"):
 
     low: int = opt(1, "Lowest score.")
     high: int = opt(5, "Highest score, at most 10 above the lowest.")
-    most: int = opt(5, "Maximum dimensions.", within="[1, 20]")
+    most: int = opt(5, within="[1, 20]")

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 class PairSpec(Spec, heading="Pairs", rare="depth"):
     """Which pairs to label, if not those of a file."""
 
-    run: FileName | None = file_opt(None, "Label the documents of this TREC run.", metavar="RUN")
+    run: FileName | None = file_opt(None, metavar="RUN")
     every: bool = opt(False, "Label every document of --index.", "--all")
-    index: SourceName | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
-    topics: FileName | None = topics_opt(None, "Questions, with their definitions if any.")
-    depth: int = opt(100, "Documents of each topic of --run.", low=1, needs="run")
+    index: SourceName | None = file_opt(None, metavar="INDEX")
+    topics: FileName | None = topics_opt(None)
+    depth: int = opt(100, low=1, needs="run")
 
     def pairs(self, pairs: str | None, *, graded: bool) -> PairSource:
         """Return the selected pairs."""
@@ -47,45 +47,41 @@ class PairSpec(Spec, heading="Pairs", rare="depth"):
         for pair in rows if graded and rows.count is not None else ():
             for name in ("question_id", "doc_id"):
                 if pair.extra.get(name) is None:
-                    problem = f"{shorten(pair.id, 40)!r} has no {name}, which --qrels needs"
+                    problem = f"{shorten(pair.id, 40)!r} has no {name}, which --qrels-out needs"
                     raise InputError(problem, path=pairs)
-                a_token(str(pair.extra[name]), f"--qrels: {name}")
+                a_token(str(pair.extra[name]), f"--qrels-out: {name}")
         return rows
 
 
-class LabelOutputSpec(ShardSpec, heading="Output", rare="with_text thresholds unscored"):
+class LabelOutputSpec(ShardSpec, heading="Output", rare="qrels with_text thresholds unscored"):
     """Where labels are written: a results folder, or one file."""
 
-    out: FileName | None = out_opt(
-        None,
-        "Results folder to write: labelled pairs, and every answer.",
-        writes="files",
-        metavar="RESULTS",
-    )
+    out: FileName | None = out_opt(None, writes="files", metavar="RESULTS")
     annotations_out: FileName | None = out_opt(
         None,
         "Write a line for each pair as it comes, in place of --out: .jsonl, .jsonl.gz or .parquet. "
         "For any number of pairs.",
     )
     qrels: FileName | None = out_opt(
-        None, "Write TREC qrels, too; - is stdout.", needs="annotations_out"
+        None,
+        "",
+        "--qrels-out",
+        needs="annotations_out",
+        replaces=("--qrels",),
     )
     with_text: bool = opt(
         False, "Write question, definition and document, too.", needs="annotations_out"
     )
     thresholds: tuple[float, ...] | None = opt(
         None,
-        "Thresholds of grades 1, 2 ... in --qrels.",
+        "Thresholds of grades 1, 2 ... in --qrels-out.",
         metavar="P[,P...]",
         each=True,
         default_text="the verdict",
         needs="qrels",
     )
     unscored: Literal["error", "skip", "zero"] | None = opt(
-        None,
-        "Unscored pairs in --qrels: no file, no line, or grade 0.",
-        default_text="skip; error with --thresholds",
-        needs="qrels",
+        None, default_text="skip; error with --thresholds", needs="qrels"
     )
 
     def check_places(self, *, plan: bool) -> None:
@@ -103,10 +99,10 @@ class LabelOutputSpec(ShardSpec, heading="Output", rare="with_text thresholds un
         self.check_needs()
         if self.thresholds is not None:
             check_thresholds(self.thresholds)
-        refuse_two_outputs("--qrels", self.qrels, as_json=as_json)
+        refuse_two_outputs("--qrels-out", self.qrels, as_json=as_json)
         file = self.annotations_out
         manifest = None if file is None else manifest_path(file)
-        refuse_same_file("--qrels", self.qrels, manifest=manifest, **inputs)
+        refuse_same_file("--qrels-out", self.qrels, manifest=manifest, **inputs)
 
 
 def annotate(

@@ -34,24 +34,24 @@ def command() -> None:
 
     \b
     Example:
-      pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out q.md
-      pnyx annotate sample my.index q.md --out pairs.jsonl
-      pnyx annotate label pairs.jsonl --judge openai:gpt-4o-mini --out labels
-      pnyx annotate distil labels --out student
-      pnyx annotate label --all --index my.index --topics q.md \\
-        --judge student --annotations-out annotations.jsonl
+      $ pnyx demo --files-only --out ex
+      $ pnyx annotate sample ex/arguments.jsonl ex/questions.md --out pairs.jsonl
+      $ pnyx annotate label pairs.jsonl --judge ex/labels.jsonl --out labels
+      $ pnyx annotate distil labels --kind lexical --out student
+      $ pnyx judge relevance pairs.jsonl --judge student --out results
+      judge student:student; accuracy: pnyx doctor
+      160 of 160 scored by student:student; see results
+
+    \b
+    More: docs/recipes/annotate.md.
     """
 
 
 class DefineSpec(Spec, heading="Definitions"):
     """Where to write definitions, and what to draft them from."""
 
-    out: str = out_opt(
-        ..., "Questions with definitions: Markdown for .md, else JSONL; - is stdout."
-    )
-    examples: str | None = file_opt(
-        None, "Passages that people found relevant, as relevance items with question_id."
-    )
+    out: str = out_opt(...)
+    examples: str | None = file_opt(None)
 
 
 @verb("define", group=command, short_help="Draft definitions of what is relevant to each question.")
@@ -60,12 +60,18 @@ def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -
     """Draft a definition of relevance for each of QUESTIONS (any questions file) without one.
 
     The model sees the question alone, or also passages judged relevant (--examples). Edit the
-    result: it decides what every later step counts as relevant. Exit status 3: the model gave no
-    usable definition for some questions; they are written without one.
+    result: it decides what every later step counts as relevant.
 
     \b
     Example:
-      pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out q.md
+      $ pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out q.md
+
+    \b
+    More: pnyx annotate define --help-all, docs/recipes/annotate.md.
+    \f
+    --out is Markdown for .md, else JSONL; - is stdout. --examples are relevance items with
+    question_id. Exit status 3: the model gave no usable definition for some questions; they are
+    written without one.
     """
     from pnyx.core.files import atomic_text
     from pnyx.formats import read_questions
@@ -119,11 +125,11 @@ def _writer(out: str) -> Callable[[IO[str], Iterable[Question]], None]:
 class SampleSpec(Spec, heading="Sample"):
     """Which pairs to sample; see `pnyx.relevance.sampling.PairSample`."""
 
-    out: str = out_opt(..., "Relevance items to write; - is stdout.")
-    cutoff: int = opt(20, "Rank that separates the top from the rest.", low=1)
+    out: str = out_opt(...)
+    cutoff: int = opt(20, low=1)
     top: int = opt(10, "Pairs sampled from the top, per question.", low=0)
     rest: int = opt(10, "Pairs sampled from all other documents, per question.", low=0)
-    seed: int = opt(0, "Random seed of the sample.")
+    seed: int = opt(0)
 
 
 @verb(
@@ -146,11 +152,20 @@ def sample(
     """Sample pairs of QUESTIONS and documents of INDEX, some from the top and some from the rest.
 
     Each line is a relevance item with its question's definition, its stratum, its rank and its
-    sampling weight. The sample of a question does not depend on the other questions.
+    sampling weight. --cutoff separates the top from the rest.
 
     \b
     Example:
-      pnyx annotate sample my.index questions.md --model hybrid --out pairs.jsonl
+      $ pnyx demo --files-only --out ex
+      $ pnyx annotate sample ex/arguments.jsonl ex/questions.md --top 2 --rest 2 \\
+          --out pairs.jsonl
+      32 pairs of 8 questions: 16 of the top 20, 16 of the rest
+
+    \b
+    More: pnyx annotate sample --help-all, docs/recipes/annotate.md.
+    \f
+    The sample of a question does not depend on the other questions. --out - writes to standard
+    output.
     """
     from pnyx.core.files import atomic_text, json_line
     from pnyx.formats import read_questions

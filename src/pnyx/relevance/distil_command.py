@@ -31,7 +31,7 @@ _TRAINED = (
 class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_bit seed"):
     """What to train, and how."""
 
-    out: str = out_opt(..., "Folder of the student to write.", metavar="STUDENT", writes="folder")
+    out: str = out_opt(..., metavar="STUDENT", writes="folder")
     kind: Literal["combined", "late-interaction", "lexical", "lora"] = opt(
         "combined",
         "late-interaction: an encoder trained on the CPU; combined: the same with two quick models "
@@ -65,14 +65,12 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
     learning_rate: float | None = opt(
         None, "Learning rate.", within="(0, 1]", default_text="the kind's", needs=_TRAINED
     )
-    reason: bool = opt(
-        False, "lora: learn to give a reason, too.", "--reason/--no-reason", needs="kind=lora"
-    )
+    reason: bool = opt(False, "", "--reason/--no-reason", needs="kind=lora")
     four_bit: bool = opt(
         False, "lora: base weights in 4 bits; needs a GPU.", "--4bit", needs="kind=lora"
     )
-    seed: int = opt(0, "Random seed of the held-out questions and the training.", low=0)
-    force: bool = opt(False, "Replace the folder if it exists.")
+    seed: int = opt(0, low=0)
+    force: bool = opt(False)
 
     def trainer(self) -> Trainer:
         """Return the trainer of the chosen kind, with the options that were set."""
@@ -95,13 +93,25 @@ def distil(labelled: tuple[str, ...], spec: DistilSpec) -> Outcome:
     """Train a small judge of relevance on LABELLED pairs (files or results folders of label).
 
     Whole questions are held out to calibrate the probabilities and to measure how well the student
-    follows its teacher. Pairs without a verdict are counted and left out; for a question without a
-    definition, the question itself is used. Run the same command again to resume an interrupted
-    training. STUDENT gets weights that contain no executable code, student.json and card.md; use
-    it with --judge.
+    follows its teacher. Use the student with --judge STUDENT.
 
     \b
     Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx annotate sample ex/arguments.jsonl ex/questions.md --out pairs.jsonl
+      $ pnyx annotate label pairs.jsonl --judge ex/labels.jsonl --out labels
+      $ pnyx annotate distil labels --kind lexical --out student
+      lexical: trained on ...
+
+    \b
+    More: pnyx annotate distil --help-all, docs/recipes/distil.md.
+    \f
+    Pairs without a verdict are counted and left out; for a question without a definition, the
+    question itself is used. Run the same command again to resume an interrupted training. STUDENT
+    gets weights that contain no executable code, student.json and card.md. --reason, for lora: the
+    student learns to give a reason, too.
+
+    \b
       pnyx annotate distil labels --kind late-interaction --out student
       pnyx judge relevance items.jsonl --judge student --out results
     """

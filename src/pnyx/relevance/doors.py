@@ -12,6 +12,6 @@ COMMANDS: Final = (
         "pnyx.relevance.commands:command",
         10,
         "Campaigns",
-        "Annotate relevance at scale: definitions, samples, labels, students.",
+        "Annotate relevance at scale, and train a small judge.",
     ),
 )

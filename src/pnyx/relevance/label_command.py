@@ -31,7 +31,7 @@ RANKING = "ranking.trec"
 _POINTWISE = ("--form guess or probability", lambda spec: spec.form != "listwise")
 
 
-class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
+class LabelSpec(Spec, heading="Form", rare="reason definition examples shots seed window step"):
     """What to ask the teacher for."""
 
     form: Literal["guess", "probability", "listwise"] = opt(
@@ -39,25 +39,17 @@ class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
         "Ask for a guess with its confidence; a guess with the probability of relevance; or a "
         "ranking of each question's documents (ranking.trec, no labels).",
     )
-    reason: bool = opt(
-        True,
-        "Ask for a reason before the guess.",
-        needs=_POINTWISE,
-    )
+    reason: bool = opt(True, needs=_POINTWISE)
     definition: bool = opt(
         True,
         "Show the model the definition of relevance, or only the question.",
+        "--show-definition/--hide-definition",
+        replaces=("--definition",),
     )
-    examples: FileName | None = file_opt(
-        None, "Labelled pairs from which few-shot examples are taken.", needs="form=guess"
-    )
-    shots: int = opt(
-        4, "Examples shown with each item, half of them relevant.", low=2, needs="examples"
-    )
-    seed: int = opt(0, "Random seed of the choice of --examples.", needs="examples")
-    window: int = opt(
-        20, "listwise: documents that the model orders at once.", low=2, needs="form=listwise"
-    )
+    examples: FileName | None = file_opt(None, needs="form=guess")
+    shots: int = opt(4, low=2, needs="examples")
+    seed: int = opt(0, needs="examples")
+    window: int = opt(20, low=2, needs="form=listwise")
     step: int = opt(
         10, "listwise: window stride, from the back to the front.", low=1, needs="form=listwise"
     )
@@ -80,7 +72,7 @@ class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
             if not judge.asks_models:
                 raise OptionError(f"{self.flag(name)} requires a language model (--judge)")
         if self.given("definition") and judge.answered_by in ("labels", "results"):
-            raise OptionError("--no-definition cannot be used with labels or earlier results")
+            raise OptionError("--hide-definition cannot be used with labels or earlier results")
 
     @property
     def prompt(self) -> str:
@@ -110,32 +102,43 @@ def label(
 ) -> int | Outcome:
     """Let a judge label pairs of question and document.
 
+    PAIRS are relevance items, as written by sample. The judge is a teacher (a language model,
+    people's labels, an earlier run) or a student.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx annotate sample ex/arguments.jsonl ex/questions.md --out pairs.jsonl
+      $ pnyx annotate label pairs.jsonl --judge ex/labels.jsonl --out labels
+      ...
+      160 of 160 scored by labels:labels.jsonl; see labels
+
+    \b
+    More: pnyx annotate label --help-all, docs/recipes/annotate.md.
+    \f
     \b
     PAIRS                              relevance items, as written by sample
     --run RUN --index --topics         the first --depth documents of each topic
     --all --index INDEX --topics FILE  every document of the index, every question
 
-    The judge is a teacher (a language model, people's labels, an earlier run) or a student. Run the
-    command again, even after a crash, to ask only what is missing. Exit status 3: some pairs are
-    unscored; the others can be used.
+    Run the command again, even after a crash, to ask only what is missing. Exit status 3: some
+    pairs are unscored; the others can be used.
 
     --out is for the labels of a teacher: RESULTS gets labelled.jsonl, each line of PAIRS with the
     verdict, and the answers.jsonl and manifest.json of pnyx judge. --form decides how the teacher
-    is asked.
+    is asked. --examples are labelled pairs. listwise orders --window documents at once.
 
     --annotations-out is for any number of pairs: a line for each as it comes, with id, question_id,
     doc_id, value, probability, unscored, judge and the pair's other fields (.parquet: pip install
-    'pnyx[tables]'). FILE.manifest.json records how it was made. --qrels writes the verdicts as
+    'pnyx[tables]'). FILE.manifest.json records how it was made. --qrels-out writes the verdicts as
     grades 1 and 0; --thresholds 0.3,0.7 cuts the probabilities into grades 0, 1 and 2. Once FILE is
     finished, the same command with other --thresholds judges nothing again.
 
     \b
-    Example:
       pnyx annotate label pairs.jsonl --judge openai:gpt-4o-mini --out labels
-      pnyx annotate label pairs.jsonl --judge people.jsonl --out labels
       pnyx annotate label pairs.jsonl --judge local --form listwise --out ranked
       pnyx annotate label --all --index my.index --topics q.md --judge student \\
-        --annotations-out a.jsonl --qrels qrels.txt
+        --annotations-out a.jsonl --qrels-out qrels.txt
     """
     judge.check()
     output.check_places(plan=judge.plan)

@@ -29,16 +29,8 @@ ASSIGNMENTS = "assignments.jsonl"
 class AssignSpec(Spec, heading="Nuggets"):
     """The nuggets to compare reports with."""
 
-    nuggets: FileName = file_opt(
-        ..., "Nugget banks, in any format; a folder may hold one per topic.", metavar="BANK"
-    )
-    strict: bool = opt(
-        False,
-        "Apply campaign rules, for pnyx measure report --strict: unreadable runs are left out, a "
-        "report that cannot be judged because of its own text supports no nugget, and no text is "
-        "written (--text: it may be).",
-        restricts=True,
-    )
+    nuggets: FileName = file_opt(..., metavar="BANK")
+    strict: bool = opt(False, restricts=True)
 
 
 @verb(
@@ -65,15 +57,24 @@ def assign(
     not_support      it does not
     failed           the judge gave no verdict
 
+    \b
+    Example, after that of pnyx report and pnyx nuggets create:
+      $ pnyx nuggets assign run.jsonl --nuggets bank.jsonl --out assigned
+      pnyx: 15 not_support, 9 support
+      judge packaged (weak: treat as hints); accuracy: pnyx doctor
+      24 of 24 scored by packaged; see assigned
+
+    \b
+    More: pnyx nuggets assign --help-all, docs/recipes/nuggets.md.
+    \f
     RESULTS gets assignments.jsonl (nuggetizer's assign format), reports.jsonl (for pnyx measure
     report, which prints nuggetizer's scores), answers.jsonl and manifest.json. Each answer to a
     question is judged on its own; questions without answers are left out. Running the command again
     asks only what is missing. Exit status 3: some nuggets got no verdict.
 
-    \b
-    Example:
-      pnyx nuggets assign run.jsonl --nuggets bank.jsonl --out assigned
-      pnyx measure report assigned
+    With --strict, for pnyx measure report --strict: unreadable runs are left out, a report that
+    cannot be judged because of its own text supports no nugget, and no text is written (--text: it
+    may be).
     """
     from pnyx.formats import read_nugget_banks
     from pnyx.formats.reports.submissions import read_submissions

@@ -51,12 +51,8 @@ _STAGES = (
 class FilesSpec(Spec, heading="Output"):
     """The requests, and where to write the reports."""
 
-    requests: FileName = topics_opt(
-        ..., "Report requests (request_id, title, problem_statement, background, limit) or topics."
-    )
-    out: str | None = out_opt(
-        None, "Run to write, one report per line; required without --plan.", metavar="RUN"
-    )
+    requests: FileName = topics_opt(...)
+    out: str | None = out_opt(None, metavar="RUN")
     markdown: str | None = out_opt(None, "Also write the reports as Markdown; - prints them.")
 
 
@@ -64,7 +60,7 @@ class FilesSpec(Spec, heading="Output"):
     "report",
     kind=IndexCommand,
     without={"search": _STAGES},
-    rare={"model": "plan budget", "citations": "citation_judge"},
+    rare={"model": "plan budget", "citations": "citation_judge", "search": "model"},
     resumes=True,
 )
 @click.argument("index")
@@ -78,17 +74,29 @@ def command(
     citations: CitationSpec,
     as_json: bool,
 ) -> int | Outcome:
-    """Write a report for each request from an index: cited sentences within a hard limit.
+    """Write a report for each request from INDEX: cited sentences within a hard limit.
 
     Without --llm, sentences are quoted, and neither a key nor a network is needed. With --llm, each
-    citation is judged, by default by the same model (--citation-judge). If the index holds nothing
-    about a request, or about a part of it, the report says so. docs/recipes/writing-reports.md
-    shows it step by step.
+    citation is judged, by default by the same model.
 
     \b
     Example:
-      pnyx report my.index --requests requests.jsonl --out run.jsonl \\
-        --track ragtime26 --markdown report.md
+      $ pnyx demo --files-only --out ex
+      $ pnyx index ex/arguments.jsonl --out my.index
+      $ pnyx report my.index --requests ex/questions.md --max-length 300 \\
+          --out run.jsonl
+      pnyx: age-checks: 2 sentences from 2 of 8 documents; quoted verbatim
+      ...
+      pnyx: run.jsonl: 8 of 8 reports from evidence
+
+    \b
+    More: pnyx report --help-all, docs/recipes/writing-reports.md.
+    \f
+    A request has request_id, title, problem_statement, background and limit, or is a topic. If the
+    index holds nothing about a request, or about a part of it, the report says so. The limit is
+    never above those of the request and the track, and --max-length counts words if the track does,
+    else characters. --track sets layout, citations, metadata and limits. --out gets one report per
+    line, and is required without --plan.
     """
     model.check()
     if files.out is None and not model.plan:

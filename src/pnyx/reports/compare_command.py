@@ -27,18 +27,14 @@ if TYPE_CHECKING:
 _PICTURES = (".svg", ".html")
 
 
-class CompareSpec(BootstrapSpec, heading="Comparison"):
+class CompareSpec(
+    BootstrapSpec, heading="Comparison", rare="measures_a measures_b format baseline test"
+):
     """What to compare, and how."""
 
-    measures: tuple[str, ...] = opt(
-        (),
-        "Measure that both have. Repeatable.",
-        "--measure",
-        metavar="M",
-        default_text="all in common",
-    )
+    measures: tuple[str, ...] = opt((), "", "--measure", metavar="M", default_text="all in common")
     measure_a: tuple[str, ...] = opt(
-        (), "Measure of the leaderboards, with --measure-b. Repeatable.", metavar="M"
+        (), "Measure of the leaderboards, with --measure-b.", metavar="M"
     )
     measure_b: tuple[str, ...] = opt(
         (), "Measure of the reference that --measure-a is compared with.", metavar="M"
@@ -48,26 +44,16 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
         "People's labels for some topics: the reference, used to correct the leaderboards.",
         metavar="LEADERBOARD",
     )
-    format: tuple[str, ...] = opt(
-        (),
-        "Format of the leaderboards; if repeated, one for each in turn.",
-        metavar="NAME",
-        default_text="recognised",
-    )
+    format: tuple[str, ...] = opt((), metavar="NAME", default_text="recognised")
     differences: bool = opt(False, "Test the differences between the runs of each leaderboard.")
     baseline: str | None = opt(
         None,
-        "Run to compare the others with.",
         metavar="NAME",
         default_text="every pair of runs",
         needs=("--differences or --people", lambda spec: spec.differences or spec.people),
     )
-    test: Literal["t", "randomisation"] = opt(
-        TEST, "Paired test of --differences.", needs="differences"
-    )
-    plot: str | None = out_opt(
-        None, "Draw each comparison, with one point per run.", metavar="FILE.svg|FILE.html"
-    )
+    test: Literal["t", "randomisation"] = opt(TEST, needs="differences")
+    plot: str | None = out_opt(None, metavar="FILE.svg|FILE.html")
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -92,11 +78,25 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
 def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
     """Compare LEADERBOARDs with the last of them, or with --people: do they rank runs alike?
 
-    Rank correlations of the runs (Kendall's tau-b, tau_AP and tau_GAP, in which errors at the top
-    count more, Spearman, Pearson), from means over the topics that both have, with 95 % intervals
-    for other topics, for other runs, and for both. Accuracy: the share of pairs of runs on which
-    both leaderboards conclude the same (better, worse, no difference: Wilcoxon's test over topics,
-    p < 0.05), as in the meta-evaluation of Auto-ARGUE.
+    Rank correlations of the runs, and the share of pairs of runs on which both leaderboards
+    conclude the same, with 95 % intervals.
+
+    \b
+    Example:
+      $ printf '%s\\tq1\\tF1\\t%s\\n' a 0.9 b 0.5 c 0.4 d 0.2 > judge.txt
+      $ printf '%s\\tq1\\tF1\\t%s\\n' a 0.8 b 0.4 c 0.6 d 0.1 > people.txt
+      $ pnyx compare judge.txt people.txt --format ir_measures
+      ...
+      figure           value  other topics       other runs  both
+      Kendall's tau-b  0.667             -  [-1.000, 1.000]     -
+
+    \b
+    More: pnyx compare --help-all, docs/reference/measures.md.
+    \f
+    Kendall's tau-b, tau_AP and tau_GAP, in which errors at the top count more, Spearman, Pearson,
+    from means over the topics that both have, with intervals for other topics, for other runs, and
+    for both. Accuracy: both leaderboards conclude the same on a pair of runs (better, worse, no
+    difference: Wilcoxon's test over topics, p < 0.05), as in the meta-evaluation of Auto-ARGUE.
 
     With --people, labels of a random sample of the topics correct each leaderboard
     (prediction-powered inference): they estimate the mean of people's labels over all topics. For
@@ -104,12 +104,10 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
     of two systems it is Student's.
 
     A leaderboard is a file of trec_eval, ir_measures or a track (docs/reference/formats.md), or a
-    folder of such files. docs/reference/measures.md defines all of this. Exit status 3: a figure is
-    undefined, or a cell is missing.
+    folder of such files. --format may be repeated, one for each in turn. docs/reference/measures.md
+    defines all of this. Exit status 3: a figure is undefined, or a cell is missing.
 
     \b
-    Example:
-      pnyx compare judge.txt people.txt
       pnyx compare a.txt b.txt --measure-a F1 --measure-b recall --plot ab.svg
       pnyx compare judge.txt --people labels.txt --differences
     """

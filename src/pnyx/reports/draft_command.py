@@ -37,19 +37,31 @@ if TYPE_CHECKING:
 def create(spec: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool) -> int | Outcome:
     """Draft a nugget bank for each topic from its relevant documents.
 
-    With --llm it works as nuggetizer does: the model reads passages in windows, sees the list so
-    far and extends it, then says which nuggets are vital and which okay. Each answer, or claim,
-    names the documents that attest it. Every reply is kept in the judgement store: run the command
-    again to resume it.
-
-    Without --llm, claims are sentences of the documents, with those that say the same counted as
-    one: a first list to edit. It does not say which are vital.
-
-    Review and edit the draft, and let --from rate the rest. Exit status 3: some windows got no
-    usable reply.
+    With --llm it works as nuggetizer does: the model reads passages in windows, extends its list,
+    then says which nuggets are vital and which okay. Without --llm, claims are sentences of the
+    documents.
 
     \b
     Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx index ex/arguments.jsonl --out my.index
+      $ pnyx nuggets create --qrels ex/qrels.txt --index my.index \\
+          --topics ex/questions.md --most 3 --out bank.jsonl
+      bank.jsonl: 24 nuggets of 8 of 8 topics by sentences of the documents; ...
+
+    \b
+    More: pnyx nuggets create --help-all, docs/recipes/nuggets.md.
+    \f
+    Each answer, or claim, names the documents that attest it. Every reply is kept in the judgement
+    store: run the command again to resume it. Without --llm, claims that say the same are counted
+    as one: a first list to edit. It does not say which are vital.
+
+    The documents are those of grade --level or more of --qrels, the best first; with --run, the
+    first --depth documents of a run, of these those that the qrels call relevant. Review and edit
+    the draft, and let --from rate the rest: no documents are read. --out gets one bank per line,
+    and is required without --plan. Exit status 3: some windows got no usable reply.
+
+    \b
       pnyx nuggets create --run bm25.run --qrels qrels.txt --index my.index \\
         --topics topics.jsonl --llm openai:gpt-4o-mini --no-rate --out draft.jsonl
       pnyx nuggets create --from draft.jsonl --topics topics.jsonl \\
@@ -109,7 +121,9 @@ def _drafted(
         return rate_banks(pairs, llm, on_done=show)
     if llm is None:
         if spec.style == "questions":
-            raise OptionError("--style questions requires --llm: without it claims are quoted")
+            raise OptionError(
+                "--nugget-style questions requires --llm: without it claims are quoted"
+            )
         if hides:
             quoted = "without --llm nuggets are sentences of documents"
             raise OptionError(f"--no-text: {quoted}; --allow-text-in-banks writes them")
@@ -161,7 +175,7 @@ def _writer(bank: BankSpec) -> Callable[[IO[str], Iterable[NuggetBank]], None]:
     from pnyx.formats import FORMATS
 
     writer = FORMATS[bank.format].writer
-    assert writer is not None  # noqa: S101 - the choices of --format are those that are written
+    assert writer is not None  # noqa: S101 - the choices of --to are those that are written
     return writer
 
 
@@ -178,19 +192,25 @@ def merge(
     """Merge all banks of each topic into one, in which everything is stated once.
 
     Duplicates are found by the packaged encoder and confirmed by the judge, in both directions.
-    Their answers and references are combined, and a merged nugget is vital if at least half of the
-    rated ones are. Questions of which one wants all answers (AND) and another any (OR) stay
-    separate, as do two AND questions with different answers. Each merged nugget keeps a record of
-    its parts, also in --report. The order of BANK does not matter. Exit status 3: the judge gave no
-    verdict on some pairs, which stay separate.
-
-    Without a language model, questions are merged only if they have the same words, because the
-    packaged judge confuses questions on one subject; answers and claims also if they say nearly
-    the same.
+    Their answers and references are combined.
 
     \b
-    Example:
-      pnyx nuggets merge a.jsonl b.jsonl --report merged.jsonl --out banks.jsonl
+    Example, after that of pnyx nuggets create:
+      $ pnyx nuggets merge bank.jsonl bank.jsonl --out banks.jsonl
+      judge packaged (weak: treat as hints); accuracy: pnyx doctor
+      banks.jsonl: 24 nuggets of 48 on 8 topics; 24 pairs compared
+
+    \b
+    More: pnyx nuggets merge --help-all, docs/recipes/nuggets.md.
+    \f
+    A merged nugget is vital if at least half of the rated ones are. Questions of which one wants
+    all answers (AND) and another any (OR) stay separate, as do two AND questions with different
+    answers. Each merged nugget keeps a record of its parts, also in --report. The order of BANK
+    does not matter. Exit status 3: the judge gave no verdict on some pairs, which stay separate.
+
+    Without a language model, questions are merged only if they have the same words, because the
+    packaged judge confuses questions on one subject; answers and claims also if they say nearly the
+    same.
     """
     from pnyx.core.files import atomic_text, write_jsonl
     from pnyx.core.placement import placed_together

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 @verb(
     "report",
+    short_help="Judge reports with citations by the ARGUE tree.",
     resumes=True,
     restricts=True,
     records=True,
@@ -54,6 +55,22 @@ def command(
 ) -> int | Outcome:
     """Judge reports with citations sentence by sentence with the ARGUE tree.
 
+    RUN holds reports in any track's layout; a folder holds several. --index names the collection of
+    the cited documents.
+
+    \b
+    Example, after that of pnyx report and pnyx nuggets create:
+      $ pnyx judge report run.jsonl --nuggets bank.jsonl --index my.index \\
+          --out judged
+      ...
+      8 reports of 1 run on 8 topics: 23 sentences, 23 citations; 19 reward, ...
+        relevant        10 yes, 23 of 23 scored (by 10 lookup, 13 nuggets@4)
+        attests         23 yes, 23 of 23 scored (by 23 minilm-int8@1)
+        answers         9 yes, 10 of 10 scored (by 10 nuggets@4); see judged
+
+    \b
+    More: pnyx judge report --help-all, docs/recipes/reports.md.
+    \f
     \b
     with citations     is each document relevant? does it attest the sentence?
                        which nugget answers does the sentence give?
@@ -61,20 +78,23 @@ def command(
                        nugget without answers confirm that? else: does it need
                        a citation, and was it said and cited before?
 
-    RUN holds reports in any track's layout; a folder holds several. --index or --documents name the
-    collection: its texts are judged, and a citation of a document outside it is a no
-    (--unknown-documents). Without them the judge sees the texts that reports embed, unchecked; a
-    citation without an embedded text is unscored. Without a language model, relevance is looked up
-    in the bank, documented rules compare words, and the packaged judge answers the rest.
+    The texts of --index or --documents are judged, whatever texts the reports embed, and a citation
+    of a document outside them is a no (--unknown-documents). Without them the judge sees the texts
+    that reports embed, unchecked; a citation without an embedded text is unscored. --topics limits
+    the topics. --qrels are used for documents that the bank does not name. Without a language
+    model, relevance is looked up in the bank, documented rules compare words, and the packaged
+    judge answers the rest.
 
-    RESULTS gets reports.jsonl (every finding, each sentence's path through the tree and each
-    nugget, for pnyx measure report), answers.jsonl (the judge's answers) and manifest.json. Running
-    the command again, even after a crash, asks only what is missing. Exit status 3: finished, but
-    some findings are unscored, or --strict left out a run.
+    With --strict, a collection must be named; unknown ids and sentences that cannot be judged
+    because of their own text count as no; topics are those of --topics, else --nuggets; unreadable
+    runs are left out; no text is written (--text: it may be).
+
+    RESULTS (--out, required without --plan) gets reports.jsonl (every finding, each sentence's path
+    through the tree and each nugget, for pnyx measure report), answers.jsonl (the judge's answers)
+    and manifest.json. Running the command again, even after a crash, asks only what is missing.
+    Exit status 3: finished, but some findings are unscored, or --strict left out a run.
 
     \b
-    Example:
-      pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
       pnyx judge report run.jsonl --nuggets bank.jsonl --answers lookup --out R
       pnyx judge report a.jsonl b.jsonl --nuggets banks/ --index my.index \\
         --judge http://127.0.0.1:8000/v1#my-model --plan

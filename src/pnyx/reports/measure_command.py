@@ -51,53 +51,45 @@ _FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels"
 _HOW = "; --min-scored says from which share on it counts"
 
 
-class _MeasuresSpec(Spec, heading="Measures"):
+class _MeasuresSpec(Spec, heading="Measures", rare="weight missing"):
     """What to measure, and on which topics."""
 
     measures: tuple[Words, ...] = opt(
         (),
-        "Measures to show, compare and write. Repeatable.",
+        "",
         "--measure",
         metavar="MEASURE",
         default_text="all are shown; precision, recall and F1 are compared and written",
     )
     weights: tuple[Words, ...] = opt(
         (),
-        "Weight of nuggets by importance, at least 0; other: any other or none. Repeatable.",
+        "Weight of nuggets by importance, at least 0; other: any other or none.",
         "--weight",
         metavar="IMPORTANCE=X",
         default_text="vital=2, okay=1, other=1",
     )
-    topics: FileName | None = topics_opt(
-        None, "Topics to measure (questions), with or without reports.", default_text="those of R"
-    )
+    topics: FileName | None = topics_opt(None, default_text="those of R")
     missing: Literal["skip", "zero"] = opt(
         "skip",
         "How to treat a topic without a report of a run: leave it out of the mean, or count it as "
         "0. An empty report always counts as 0.",
     )
-    per_topic: bool = opt(False, "Show the values of each topic.")
-    strict: bool = opt(
-        False,
-        "Apply campaign rules: R judged with --strict, missing topics and measures of items that a "
-        "report has none of count as 0, repeated sentences gain nothing, no leaderboard below "
-        "--min-scored, and a record of everything that affects the result next to it.",
-        restricts=True,
-    )
+    per_topic: bool = opt(False)
+    strict: bool = opt(False, restricts=True)
 
 
-class _ExportSpec(LeaderboardSpec, heading=LeaderboardSpec.heading):
+class _ExportSpec(
+    LeaderboardSpec,
+    heading=LeaderboardSpec.heading,
+    rare="nuggetizer diversity_qrels nuggets min_scored",
+):
     """What to write for other tools."""
 
     nuggetizer: FileName | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
     diversity_qrels: FileName | None = out_opt(
         None, "Write which cited document attests which nugget, as TREC diversity qrels."
     )
-    nuggets: FileName | None = file_opt(
-        None,
-        "Take the documents that attest a nugget from this nugget bank, not from the judge.",
-        needs="diversity_qrels",
-    )
+    nuggets: FileName | None = file_opt(None, needs="diversity_qrels")
     min_scored: float = opt(
         MIN_SCORED,
         "Minimum share of its items (sentences, nuggets) that a value must be based on; values "
@@ -141,6 +133,21 @@ class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
 def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool) -> Outcome:
     """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
 
+    Precision of sentences and citations, recall of nuggets, and F1, as means over topics with 95 %
+    intervals. With --baseline, each other run is compared with it.
+
+    \b
+    Example, after that of pnyx judge report:
+      $ pnyx measure report judged --leaderboard board.txt
+      ...
+      measure                        mean, 95 % interval  topics  scored
+      sentence_precision        1.000 [0.676, 1.000]           8  23 sentences
+      ...
+      nugget_recall             0.375 [0.224, 0.555]           8  24 nuggets
+
+    \b
+    More: pnyx measure report --help-all, docs/recipes/reports.md.
+    \f
     \b
     sentence_precision   sentences attested by each of their citations
     sentence_precision_own   the same without sentences that quote what they cite
@@ -153,14 +160,15 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
     _weighted counts a vital nugget twice. There are also nuggetizer's scores, negative statements,
     rewards and penalties, and lengths; docs/reference/measures.md defines each. Unscored items are
     left out: each value shows the number of topics and items (sentences, nuggets) that it is based
-    on. An empty report counts as 0, a missing one as --missing says. Means over topics have 95 %
-    bootstrap intervals; with --baseline, each other run is compared with it (paired test,
-    Holm-Bonferroni). Exit status 3: something is unscored.
+    on. An empty report counts as 0, a missing one as --missing says. Comparisons are paired tests
+    with Holm-Bonferroni. --nuggets: for --diversity-qrels, take the documents that attest a nugget
+    from this bank, not from the judge. Exit status 3: something is unscored.
+
+    With --strict: R must be judged with --strict, missing topics and measures of items that a
+    report has none of count as 0, repeated sentences gain nothing, no leaderboard is written below
+    --min-scored, and a record of everything that affects the result is written next to it.
 
     \b
-    Example:
-      pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
-      pnyx measure report judged
       pnyx measure report judged --baseline run-1 --leaderboard board.txt
     """
     _check(folders, spec, as_json)

@@ -14,25 +14,19 @@ from pnyx.quality.options import EditedSpec
 class BankSpec(EditedSpec, heading="Output", rare="format"):
     """Where to write a nugget bank."""
 
-    out: FileName | None = out_opt(
-        None, "Banks to write, one per line; required without --plan.", metavar="BANK"
-    )
+    out: FileName | None = out_opt(None, metavar="BANK")
     format: Literal["nuggetbank-v3", "ragtime26-nuggets", "nuggetizer"] = opt(
-        "nuggetbank-v3", "Format of --out."
+        "nuggetbank-v3", "", "--to", replaces=("--format",)
     )
 
 
-class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in_banks"):
+class CreateSpec(Spec, heading="Nuggets", rare="style level window words allow_text_in_banks"):
     """The sources of nuggets, and which nuggets to create."""
 
-    run: FileName | None = file_opt(
-        None, "TREC run: read its first --depth documents of each topic.", metavar="RUN"
-    )
-    qrels: FileName | None = file_opt(
-        None, "Qrels: only read documents of grade --level or more; on their own, the best first."
-    )
-    index: SourceName | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
-    topics: FileName | None = topics_opt(None, "Topics, questions or report requests.")
+    run: FileName | None = file_opt(None, metavar="RUN")
+    qrels: FileName | None = file_opt(None)
+    index: SourceName | None = file_opt(None, metavar="INDEX")
+    topics: FileName | None = topics_opt(None)
     edited: FileName | None = file_opt(
         None,
         "Banks drafted before, and edited: no documents are read, and only nuggets without "
@@ -43,13 +37,22 @@ class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in
     style: Literal["questions", "claims"] | None = opt(
         None,
         "Questions with answers (ARGUE), or claims (nuggetizer).",
+        "--nugget-style",
         default_text="questions; without --llm claims",
+        replaces=("--style",),
     )
-    most: int = opt(30, "Maximum nuggets per topic.", "--most", within="[1, 500]")
-    depth: int = opt(50, "Maximum documents per topic.", low=1)
+    most: int = opt(30, "", "--most", within="[1, 500]")
+    depth: int = opt(50, low=1)
     level: int = opt(1, "Grade of --qrels from which a document is relevant.", needs="qrels")
-    window: int = opt(10, "Passages per call.", within="[1, 100]", needs=_LLM)
-    words: int = opt(400, "Words of a document shown to the model.", low=20, needs=_LLM)
+    window: int = opt(10, within="[1, 100]", needs=_LLM)
+    words: int = opt(
+        400,
+        "Words of a document shown to the model.",
+        "--document-words",
+        low=20,
+        needs=_LLM,
+        replaces=("--words",),
+    )
     rate: bool = opt(True, "Ask the model which nuggets are vital and which okay.")
     allow_text_in_banks: bool = opt(
         False,
@@ -82,7 +85,7 @@ class MergeSpec(Spec, heading="Merging", rare="candidates_from run_id"):
         within="[-1, 1]",
         default_text="0.7; without a language model 0.9",
     )
-    run_id: Words | None = opt(None, "Run id of the merged banks.", default_text="the first bank's")
+    run_id: Words | None = opt(None, default_text="the first bank's")
 
 
 class NuggetJudgeSpec(JudgeSpec):

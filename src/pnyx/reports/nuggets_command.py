@@ -15,10 +15,14 @@ def command() -> None:
 
     \b
     Example:
-      pnyx nuggets create --qrels qrels.txt --index my.index \\
-        --topics topics.jsonl --llm openai:gpt-4o-mini --out bank.jsonl
-      pnyx nuggets merge bank.jsonl other.jsonl --out banks.jsonl
-      pnyx nuggets assign run.jsonl --nuggets banks.jsonl --out assigned
+      $ pnyx demo --files-only --out ex
+      $ pnyx index ex/arguments.jsonl --out my.index
+      $ pnyx nuggets create --qrels ex/qrels.txt --index my.index \\
+          --topics ex/questions.md --most 3 --out bank.jsonl
+      bank.jsonl: 24 nuggets of 8 of 8 topics by sentences of the documents; ...
+
+    \b
+    More: docs/recipes/nuggets.md.
     """
 
 

@@ -15,20 +15,15 @@ if TYPE_CHECKING:
     from pnyx.reports.tree.plan import ReportPlan, Weights
 
 
-class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
+class JudgeReportSpec(
+    Spec, heading="Reports", rare="documents qrels credit min_grade attest unknown_documents"
+):
     """What reports are judged against."""
 
-    nuggets: FileName = file_opt(
-        ..., "Nugget banks, in any format; a folder may hold one per topic.", metavar="BANK"
-    )
-    topics: FileName | None = topics_opt(
-        None, "Only judge these topics: report requests or questions."
-    )
+    nuggets: FileName = file_opt(..., metavar="BANK")
+    topics: FileName | None = topics_opt(None)
     index: SourceName | None = file_opt(
-        None,
-        "Index of the collection. Its texts are judged, whatever texts the reports embed.",
-        metavar="INDEX",
-        default_text="the texts that reports embed, unchecked",
+        None, metavar="INDEX", default_text="the texts that reports embed, unchecked"
     )
     documents: SourceName | None = file_opt(
         None, "The collection as a corpus, in any format.", metavar="CORPUS"
@@ -38,9 +33,7 @@ class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_do
         "How to treat a citation of a document that is not in the collection, the bank or --qrels: "
         "as neither relevant nor attesting, or as unscored.",
     )
-    qrels: FileName | None = file_opt(
-        None, "Relevant documents, for documents that the bank does not name."
-    )
+    qrels: FileName | None = file_opt(None)
     min_grade: int = opt(1, "Grade of --qrels from which a document is relevant.", needs="qrels")
     answers: Literal["judge", "lookup"] = opt(
         "judge",
@@ -58,13 +51,7 @@ class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_do
         "relevant is a penalty either way, and counts as not attesting if it is not asked about.",
     )
 
-    strict: bool = opt(
-        False,
-        "Apply campaign rules: a collection must be named; unknown ids and sentences that cannot "
-        "be judged because of their own text count as no; topics are those of --topics, else "
-        "--nuggets; unreadable runs are left out; no text is written (--text: it may be).",
-        restricts=True,
-    )
+    strict: bool = opt(False, restricts=True)
 
     def check(self) -> None:
         """Reject options that exclude each other or would have no effect."""

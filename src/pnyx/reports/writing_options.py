@@ -21,29 +21,22 @@ if TYPE_CHECKING:
 class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"):
     """The format of the reports."""
 
-    track: str | None = opt(
-        None,
-        "Track that sets layout, citations, metadata and limits: rag24, rag25, rag26, ragtime25, "
-        "ragtime26, neuclir, dragun25.",
-        metavar="TRACK",
-    )
+    track: str | None = opt(None, metavar="TRACK")
     team: str = opt(WritingPlan().team, "team_id of the run.")
-    run_id: str = opt(WritingPlan().run, "run_id of the run.")
+    run_id: str = opt(WritingPlan().run)
     layout: Literal["rag24", "rag25", "ragtime"] | None = opt(
         None, "Layout of a line.", default_text="the track's, else ragtime"
     )
-    style: CitationStyle | None = opt(
-        None,
-        "How citations are written; scores are the probabilities of support, 1 for a quotation.",
-        default_text="the track's, else scores",
-    )
+    style: CitationStyle | None = opt(None, default_text="the track's, else scores")
     metadata_fields: tuple[str, ...] = opt(
         (),
-        "Field of the metadata, e.g. type=manual. Repeatable.",
+        "Field of the metadata, e.g. type=manual.",
         "--metadata",
         metavar="KEY=VALUE",
     )
-    documents: bool = opt(False, "Embed the cited texts in the run.")
+    documents: bool = opt(
+        False, "Embed the cited texts in the run.", "--embed-texts", replaces=("--documents",)
+    )
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -66,17 +59,14 @@ class WriteReportSpec(
         None,
         "Maximum length of a report: in words if --track counts words, else in characters. Never "
         "exceeds the limits of request and track.",
+        "--max-length",
         low=1,
         default_text=f"the request's and the track's, else {LIMIT} characters",
+        replaces=("--limit",),
     )
-    retrieve: int = opt(WritingPlan().retrieve, "Documents to retrieve for each query.", low=1)
+    retrieve: int = opt(WritingPlan().retrieve, low=1)
     evidence: int = opt(WritingPlan().documents, "Documents handed to the writer.", low=1)
-    lam: float = opt(
-        WritingPlan().lam,
-        "Weight of relevance, as opposed to novelty, in choosing documents.",
-        "--lambda",
-        within="[0, 1]",
-    )
+    lam: float = opt(WritingPlan().lam, "", "--lambda", within="[0, 1]")
     citations: int | None = opt(
         None, "Maximum citations of a sentence.", low=1, default_text="the track's, else 3"
     )
@@ -85,17 +75,10 @@ class WriteReportSpec(
         within="[0, 20]",
     )  # fmt: skip
     writer: Literal["extractive", "llm"] | None = opt(
-        None, "Who writes.", default_text="llm with --llm, else extractive"
+        None, default_text="llm with --llm, else extractive"
     )
-    context: int = opt(
-        CONTEXT, "Tokens of documents shown to the language model for a report.", low=100
-    )
-    prompt: FileName | None = file_opt(
-        None,
-        "Prompt for the model: a packaged one (pnyx prompt) or a file (.toml).",
-        metavar="NAME",
-        default_text="report",
-    )
+    context: int = opt(CONTEXT, low=100)
+    prompt: FileName | None = file_opt(None, metavar="NAME", default_text="report")
 
 
 def rules_of(spec: SubmissionSpec) -> TrackRules | None:

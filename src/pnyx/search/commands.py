@@ -41,8 +41,8 @@ _SHOWN_TOPICS = 5
 class RunSpec(Spec, heading="Results", rare="unit tag"):
     """Topics to search for, and the run to write."""
 
-    topics: str | None = topics_opt(None, "Search for these, instead of one question.")
-    out: str | None = out_opt(None, "TREC run to write, with --topics; - is stdout.")
+    topics: str | None = topics_opt(None)
+    out: str | None = out_opt(None, metavar="RUN")
     k: int | None = opt(
         None,
         "Documents to return per question.",
@@ -51,9 +51,7 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
         default_text="10; 1000 with --topics; all with --threshold",
     )
     unit: Literal["document", "passage"] | None = opt(
-        None,
-        "In an index of passages, rank the passages or whole documents by their best passage.",
-        default_text="passage; document with --topics",
+        None, default_text="passage; document with --topics"
     )
     tag: str | None = opt(
         None, "Run tag.", default_text="the model and later stages", needs="topics"
@@ -89,17 +87,33 @@ def command(
     model: PaidModelSpec,
     as_json: bool,
 ) -> int:
-    """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
+    """Rank the documents of INDEX for QUESTION, in plain text.
 
-    INDEX is an index, or a file or folder of documents. These are indexed first, see pnyx argue. A
-    label of the corpus, e.g. [pro], is shown where its topic is about the question.
-
-    With --json, a list of hits (fields: docs/recipes/serving.md). Exit status 3: a judge or
-    a language model left something unanswered.
+    INDEX is an index, or a file or folder of documents, which are indexed first. --topics searches
+    for all questions of a file, and --out writes a TREC run.
 
     \b
     Example:
-      pnyx search my.index "Should voting be compulsory?" --model touche -k 5
+      $ pnyx demo --files-only --out ex
+      $ pnyx search ex/arguments.jsonl "Should voting be compulsory?" -k 2
+         1    0.7998  compulsory-voting-09  [neutral]
+            Whether to oblige people to vote depends on which failure of ...
+      ...
+         2    0.7970  compulsory-voting-07  [con]
+            Punishing people for not voting treats a symptom, and it sends ...
+
+    \b
+    More: pnyx search --help-all, docs/start/tour.md.
+    \f
+    Documents are indexed as by pnyx argue. A label of the corpus, e.g. [pro], is shown where its
+    topic is about the question. In an index of passages, passages are ranked, or with --unit
+    document whole documents by their best passage. auto, the default model, also shows people good
+    arguments first. --stance ranks the documents of a side first.
+
+    With --json, a list of hits (fields: docs/recipes/serving.md). Exit status 3: a judge or a
+    language model left something unanswered.
+
+    \b
       pnyx search my.index --topics topics.jsonl --out run.trec
       pnyx search my.index "Should voting be compulsory?" --threshold 0.7
       pnyx search my.index --topics topics.jsonl --rerank --llm local --plan

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pnyx.search.sources import SourceReader
 
 
-class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
+class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language unit"):
     """Which index is made and how the corpus is read."""
 
-    out: SourceName | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
+    out: SourceName | None = out_opt(None, metavar="FOLDER", writes="folder")
     add: SourceName | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
     update: SourceName | None = file_opt(
         None,
@@ -33,12 +33,10 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
         "usual ones that are missing or incomplete.",
         metavar="FOLDER",
     )
-    force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
+    force: bool = opt(False)
     fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.")
     unit: Literal["document", "passage"] | None = opt(
-        None,
-        "Index whole documents, or passages of about 40 to 150 words of longer ones.",
-        default_text="passage for folders and files of prose, document for collections",
+        None, default_text="passage for folders and files of prose, document for collections"
     )
     language: str | None = opt(
         None, "Stemmer: a Snowball language, or none.", metavar="NAME", default_text="english"

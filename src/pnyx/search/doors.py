@@ -29,7 +29,7 @@ COMMANDS: Final = (
         "pnyx.search.perspectives_command:command",
         60,
         "Documents",
-        "List perspectives on a question, from a model, an index or a file.",
+        "List perspectives on a question, from an index or a model.",
     ),
     CommandDoor("search tune", "pnyx.search.tune_command:command", 10),
     CommandDoor("measure retrieval", "pnyx.search.measure_command:retrieval", 10),

@@ -39,25 +39,35 @@ def command(
 ) -> int | Outcome:
     """Index documents or arguments, so that they can be searched.
 
-    CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. The index is a
-    folder that is created atomically. Then the quality of each document is predicted and its text
-    embedded, which takes longest; meanwhile the index can be searched by words. If this is
-    interrupted, --update continues. Documents added later rank as if all had been indexed at once,
-    and get the features that the index has.
+    CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. A folder may
+    contain texts, Markdown, web pages, PDF, Word, OpenDocument, e-books, e-mails and tables.
 
-    A folder may contain texts, Markdown, web pages, PDF, Word, OpenDocument, e-books, e-mails and
-    tables; the outcome for its files is printed. --add with a folder or file that is in the index
-    already refreshes it: new, changed and deleted files.
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx index ex/arguments.jsonl --out my.index
+      my.index: 128 documents, 10,863 tokens, 0.3 MB, ...
+      my.index: quality of 128 documents, ...
+      my.index: vectors of 128 documents, ...
+
+    \b
+    More: pnyx index --help-all, docs/start/tour.md, docs/recipes/opensearch.md.
+    \f
+    The index is a folder that is created atomically. Then the quality of each document is predicted
+    and its text embedded, which takes longest; meanwhile the index can be searched by words. If
+    this is interrupted, --update continues. Documents added later rank as if all had been indexed
+    at once, and get the features that the index has.
+
+    The outcome for the files of a folder is printed. --add with a folder or file that is in the
+    index already refreshes it: new, changed and deleted files. With --force, the index at --out is
+    replaced once the words of the new one are indexed.
 
     Instead of a folder, opensearch://HOST:PORT/NAME is an index in a cluster, into which an index
     folder can also be copied (docs/recipes/opensearch.md).
 
     \b
-    Example:
-      pnyx index arguments.jsonl --out my.index
       pnyx index more.csv --column text=body --add my.index
       pnyx index --update my.index --clusters
-      pnyx search my.index "Should voting be compulsory?"
     """
     folder = spec.folder(features, corpus)
     if is_remote(folder):

@@ -41,23 +41,21 @@ if TYPE_CHECKING:
 class _RankingSpec(PlotSpec, heading="Measures"):
     """What is measured, and on which topics."""
 
-    qrels: FileName | None = file_opt(
-        None, "Judgements; required without --annotations.", metavar="QRELS"
-    )
+    qrels: FileName | None = file_opt(None, metavar="QRELS")
     measures: tuple[Words, ...] = opt(
         (),
-        "In ir-measures notation. Repeatable.",
+        "",
         "--measure",
         metavar="MEASURE",
         default_text="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 "
         "StRecall@10",
     )
-    topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics to measure.")
-    per_topic: bool = opt(False, "Show the values of each topic.")
-    plot: FileName | None = out_opt(None, "Draw means and intervals.", metavar="FILE.svg")
+    topics_of: Literal["qrels", "run", "both"] = opt("qrels")
+    per_topic: bool = opt(False)
+    plot: FileName | None = out_opt(None, metavar="FILE.svg")
 
 
-class _AnnotatedSpec(Spec, heading="Annotations", rare="by"):
+class _AnnotatedSpec(Spec, heading="Annotations", rare="by documents_of"):
     """Annotations that runs are compared with, in place of qrels."""
 
     annotations: FileName | None = file_opt(
@@ -68,12 +66,7 @@ class _AnnotatedSpec(Spec, heading="Annotations", rare="by"):
     documents_of: Literal["run", "every-run", "annotations"] = opt(
         "run", "Documents on which a run is compared.", needs="annotations"
     )
-    by: Words | None = opt(
-        None,
-        "Judge to measure, if the results have several.",
-        metavar="NAME",
-        needs="annotations",
-    )
+    by: Words | None = opt(None, metavar="NAME", needs="annotations")
 
 
 _OF_QRELS = (
@@ -86,26 +79,10 @@ class RetrievalSpec(ComparingSpec, LeaderboardSpec, _AnnotatedSpec, _RankingSpec
     """All that is chosen."""
 
     margin: float | None = opt(
-        None,
-        "Also test that runs are not worse than the baseline by X or more (fixed beforehand).",
-        metavar="X",
-        within="(0, inf)",
-        needs="baseline",
-        heading=ComparingSpec.heading,
+        None, metavar="X", within="(0, inf)", needs="baseline", heading=ComparingSpec.heading
     )
-    strict: bool = opt(
-        False,
-        "Follow the rules of a campaign: all topics of the qrels, unjudged is irrelevant, no "
-        "figures below --min-judged, and in --json a record of all settings.",
-        heading=_RankingSpec.heading,
-    )
-    min_judged: float = opt(
-        0.8,
-        "Minimum judged share of a run's first 10 documents.",
-        within="[0, 1]",
-        needs="strict",
-        heading=_RankingSpec.heading,
-    )
+    strict: bool = opt(False, heading=_RankingSpec.heading)
+    min_judged: float = opt(0.8, within="[0, 1]", needs="strict", heading=_RankingSpec.heading)
 
     def check(self) -> None:
         """Reject options that have no effect or exclude each other."""
@@ -129,17 +106,34 @@ class RetrievalSpec(ComparingSpec, LeaderboardSpec, _AnnotatedSpec, _RankingSpec
 def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) -> Outcome:
     """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR) or annotated pairs.
 
-    Any measure of ir-measures, by its notation; each with a 95 % bootstrap interval over topics.
-    With --baseline, each other run is compared with it: difference, its interval, a paired
-    two-sided test corrected by Holm-Bonferroni over all runs and measures, and the effect size.
-    Only --margin can show that a run is not worse: a difference that is not significant is
-    inconclusive. Documents are ordered by score, ties by descending document id, as in trec_eval.
+    Any measure of ir-measures, by its notation, with a 95 % bootstrap interval over topics. With
+    --baseline, each other run is compared with it.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx search ex/arguments.jsonl --topics ex/questions.md -k 20 --out a.run
+      $ pnyx measure retrieval a.run --qrels ex/qrels.txt
+      ...
+      measure  run   mean, 95 % interval  topics
+      nDCG@10  a    0.590 [0.500, 0.674]       8
+
+    \b
+    More: pnyx measure retrieval --help-all, docs/reference/measures.md.
+    \f
+    A comparison shows the difference, its interval, a paired two-sided test corrected by Holm-
+    Bonferroni over all runs and measures, and the effect size. Only --margin, fixed beforehand, can
+    show that a run is not worse: a difference that is not significant is inconclusive. Documents
+    are ordered by score, ties by descending document id, as in trec_eval.
 
     \b
     --topics-of qrels  all topics of the qrels; a missing one counts as an
                        empty ranking, 0 as a rule (trec_eval -c)
     --topics-of run    of these, the topics that the run has (trec_eval)
     --topics-of both   of these, the topics that every run has
+
+    With --strict: all topics of the qrels, unjudged is irrelevant, no figures below --min-judged
+    (of the first 10 documents), and in --json a record of all settings.
 
     With --annotations, runs are ranked by Kendall's tau-b between their scores and the annotated
     probabilities of relevance, within each question; then the mean over questions. Each run is
@@ -155,7 +149,6 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) ->
     Exit status 3: a measure is not defined for some topic, or an annotation is unscored.
 
     \b
-    Example:
       pnyx measure retrieval bm25.run my.run --qrels qrels.txt --baseline bm25.run
       pnyx measure retrieval my.run --qrels qrels.txt --measure 'AP(rel=2)'
       pnyx measure retrieval bm25.run dense.run --annotations results

@@ -17,16 +17,14 @@ if TYPE_CHECKING:
     from pnyx.search.measures.table import ComparedRuns
 
 
-class LeaderboardSpec(Spec, heading="Files for other tools"):
+class LeaderboardSpec(Spec, heading="Files for other tools", rare="format unscored"):
     """Options of the leaderboard to write, and for cells without a value."""
 
     leaderboard: FileName | None = out_opt(None, "Write a value for each run, topic and measure.")
     format: Literal[
         "ir_measures", "tot", "trec_eval", "rag4reports", "ranking", "leaderboard-jsonl"
-    ] = opt("ir_measures", "Format of --leaderboard.", needs="leaderboard")
-    unscored: Literal["error", "skip", "zero"] = opt(
-        "error", "Unscored values in these files: refuse to write, leave them out, or write 0."
-    )
+    ] = opt("ir_measures", "", "--to", needs="leaderboard", replaces=("--format",))
+    unscored: Literal["error", "skip", "zero"] = opt("error")
 
     def files(self) -> dict[str, str]:
         """Flag -> file to write."""

@@ -22,12 +22,7 @@ class ScoringSpec(
 ):
     """What ranks, with its parameters; see `pnyx.search.ranking.scores.Scoring`."""
 
-    model: Literal["auto", "dirichlet", "bm25", "touche", "dense", "hybrid"] = opt(
-        "auto",
-        "Ranking model. touche needs an index with --clusters --quality; dense and hybrid need "
-        "--vectors; auto is hybrid if the index has vectors, else dirichlet, and shows people good "
-        "arguments first.",
-    )
+    model: Literal["auto", "dirichlet", "bm25", "touche", "dense", "hybrid"] = opt("auto")
     mu: float | None = opt(None, "Dirichlet prior, in tokens.", default_text=_SHOWN["mu"])
     k1: float | None = opt(None, "BM25 saturation.", default_text=_SHOWN["k1"])
     b: float | None = opt(None, "BM25 length normalisation.", default_text=_SHOWN["b"])
@@ -71,7 +66,7 @@ class ScoringSpec(
 class StageSpec(
     Spec,
     heading="After ranking",
-    rare="pointwise depth certainty",
+    rare="pointwise depth certainty diversify perspectives topic",
     settings="window step lam count",
 ):
     """The stages after ranking; see `pnyx.search.pipeline.SearchPlan`."""
@@ -82,8 +77,7 @@ class StageSpec(
     pointwise: bool = opt(False, "With --rerank and --llm: rerank pointwise.", needs="rerank")
     threshold: float | None = opt(
         None,
-        "Instead of a number of documents: judge the best --depth, keep those relevant with at "
-        "least this probability, most probable first.",
+        "Judge the best --depth documents, and keep those relevant with at least this probability.",
         metavar="P",
     )
     window: int | None = opt(
@@ -103,10 +97,7 @@ class StageSpec(
         needs="diversify=mmr",
     )
     perspectives: FileName | None = file_opt(
-        None,
-        "File of perspectives.",
-        default_text="--llm, else the index",
-        needs="diversify=perspectives",
+        None, default_text="--llm, else the index", needs="diversify=perspectives"
     )
     count: int | None = opt(
         None,
@@ -117,7 +108,6 @@ class StageSpec(
     )
     depth: int | None = opt(
         None,
-        "Number of best documents to rerank, judge, diversify or assign to a side.",
         low=1,
         default_text=f"{SearchPlan().depth}",
         needs=(
@@ -125,16 +115,12 @@ class StageSpec(
             lambda spec: spec.judged or spec.diversify or spec.stance,
         ),
     )
-    stance: Literal["pro", "con"] | None = opt(
-        None, "Rank the documents on this side of the question first."
-    )
-    certainty: float | None = opt(
-        None, "Minimum probability for a side.", default_text=f"{CERTAINTY:g}", needs="stance"
-    )
+    stance: Literal["pro", "con"] | None = opt(None)
+    certainty: float | None = opt(None, default_text=f"{CERTAINTY:g}", needs="stance")
     topic: tuple[Words, ...] = opt(
         (),
         "Topic of the corpus whose labels count, whatever its words; not:TOPIC if its pro is "
-        "this question's con. May be repeated.",
+        "this question's con.",
         metavar="TOPIC",
         default_text="topics that ask the same",
     )
@@ -170,13 +156,13 @@ class ClusterSpec(Spec, heading="Features", rare="shards replicas"):
 
 
 class FeatureSpec(
-    Spec, heading="Features", rare="quality_model cluster_count space seed embedder engine"
+    Spec,
+    heading="Features",
+    rare="assign ann quality_model cluster_count space seed embedder engine",
 ):
     """The features that an index gets in addition to words: quality, topics, vectors."""
 
-    lexical: bool = opt(
-        False, "Index words only: no quality or vectors unless requested.", "--words-only"
-    )
+    lexical: bool = opt(False, "", "--words-only")
     quality: bool = opt(
         False,
         "Predict how good an argument each document is (docs/explain/model-cards/quality.md). A "
@@ -208,13 +194,7 @@ class FeatureSpec(
         default_text="text",
         needs="clusters",
     )
-    seed: int | None = opt(
-        None,
-        "With --clusters: random seed.",
-        within="[0, 4294967295]",
-        default_text="0",
-        needs="clusters",
-    )
+    seed: int | None = opt(None, within="[0, 4294967295]", default_text="0", needs="clusters")
     embedder: ModelName | None = opt(
         None,
         "Embedder: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",

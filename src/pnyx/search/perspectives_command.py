@@ -28,9 +28,7 @@ _COUNT = 8
 class SourceSpec(Spec, heading="Perspectives"):
     """Where perspectives come from and where they are written."""
 
-    index: SourceName | None = file_opt(
-        None, "Take the conclusions of this index.", metavar="INDEX"
-    )
+    index: SourceName | None = file_opt(None, metavar="INDEX")
     file: str | None = file_opt(None, "Take those of a file (JSONL; also BERDS's).")
     count: int | None = opt(
         None,
@@ -41,12 +39,13 @@ class SourceSpec(Spec, heading="Perspectives"):
         default_text="8; all of a --file",
     )
     open_question: bool = opt(
-        False, "Not a yes/no question: ask the language model for answers without sides.", "--open"
+        False,
+        "Not a yes/no question: ask the language model for answers without sides.",
+        "--open-question",
+        replaces=("--open",),
     )
-    out: str | None = out_opt(None, "Write them as JSONL, which --file reads.")
-    topic_id: str | None = opt(
-        None, "Question id, also in --file.", "--id", default_text="from the question"
-    )
+    out: str | None = out_opt(None)
+    topic_id: str | None = opt(None, "", "--id", default_text="from the question")
 
 
 @verb("perspectives", kind=IndexCommand)
@@ -55,12 +54,22 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
     """List the distinct perspectives on QUESTION, with side and source.
 
     They come from a language model (--llm), the conclusions in an index (--index) or a file
-    (--file). Exit status 3: the model gave no usable answer.
+    (--file). --out writes JSON Lines, which --file reads.
 
     \b
     Example:
-      pnyx perspectives "Should zoos be phased out?" --index my.index -n 6
-      pnyx perspectives "Should zoos be phased out?" --llm local --out views.jsonl
+      $ pnyx demo --files-only --out ex
+      $ pnyx index ex/arguments.jsonl --out my.index
+      $ pnyx perspectives "Should zoos be phased out?" --index my.index -n 2
+        1  pro      After seeing this film my daughter cried, so obviously all ...
+                    index my.index: zoos-11; side by corpus label
+        2  con      Zoos have always been there, so they should always be there.
+                    index my.index: zoos-15; side by corpus label
+
+    \b
+    More: pnyx perspectives --help-all, docs/recipes/perspectives.md.
+    \f
+    Exit status 3: the model gave no usable answer.
     """
     from pnyx.core.files import atomic_text
     from pnyx.core.records import Question, question_id
@@ -102,7 +111,7 @@ def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
     if len(named) != 1:
         raise OptionError("give one of --llm, --index and --file")
     if spec.open_question and named != ["llm"]:
-        raise OptionError("--open requires --llm")
+        raise OptionError("--open-question requires --llm")
     if spec.file is not None:
         from pnyx.search.perspectives import FilePerspectives
 

@@ -34,21 +34,21 @@ _SHOWN_OTHERS = 4
 class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
     """Which model is tuned, on what data, and how settings are chosen."""
 
-    model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(..., "Ranking model to tune.")
-    topics: str = topics_opt(..., "Topics to search for.")
-    qrels: str = file_opt(..., "Judgements of documents of INDEX.", metavar="QRELS")
+    model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(...)
+    topics: str = topics_opt(...)
+    qrels: str = file_opt(..., metavar="QRELS")
     tried: tuple[str, ...] = opt(
         (),
-        "Tune this parameter, over these values: mu, k1, b, wc, wq or dense-weight. Repeatable; "
-        "other parameters stay fixed.",
+        "Tune this parameter, over these values: mu, k1, b, wc, wq or dense-weight; "
+        "the others stay fixed.",
         "--try",
         metavar="NAME[=V,V...]",
         default_text="all of the model",
     )
-    measure: str = opt("nDCG@10", "Measure to optimise, in the notation of ir-measures.")
+    measure: str = opt("nDCG@10")
     folds: int = opt(5, "Number of cross-validation folds.", low=2)
-    test: Literal["t", "randomisation"] = opt(TEST, "Paired test against the usual values.")
-    plot: str | None = out_opt(None, "Draw the measure by each parameter.", metavar="FILE.svg")
+    test: Literal["t", "randomisation"] = opt(TEST)
+    plot: str | None = out_opt(None, metavar="FILE.svg")
 
     def tuning(self) -> Tuning:
         """Return the tuning settings."""
@@ -95,19 +95,27 @@ def command(index: SourceName, spec: TuneSpec) -> Outcome:
     """Tune the parameters of --model on topics with qrels, and cross-validate the gain.
 
     Every combination of values ranks every topic (grid search). The best setting over all topics is
-    printed as options of pnyx search. Its own mean is biased upward, since these topics chose it.
-    In cross-validation each topic is measured with the setting that is best on the other folds and
-    compared with the usual values (paired, two-sided). Do not report results on topics used for
-    tuning.
-
-    Needs pip install 'pnyx[retrieval]'. Exit status 3: the measure is not defined for some topic.
+    printed as options of pnyx search.
 
     \b
     Example:
-      pnyx search tune my.index --topics topics.jsonl --qrels qrels.txt \\
-        --model bm25
-      pnyx search tune my.index --topics topics.jsonl --qrels qrels.txt \\
-        --model hybrid --try mu=500,1000,2000 --measure AP --plot tuned.svg
+      $ pnyx demo --files-only --out ex
+      $ pnyx index ex/arguments.jsonl --out my.index --words-only
+      $ pnyx search tune my.index --topics ex/questions.md \\
+          --qrels ex/qrels.txt --model bm25 --try k1=0.9,1.2
+      ...
+      k1                nDCG@10
+      0.9  0.257 [0.199, 0.324]  best
+      1.2  0.256 [0.199, 0.322]  default
+
+    \b
+    More: pnyx search tune --help-all.
+    \f
+    The best setting's own mean is biased upward, since these topics chose it. In cross-validation
+    each topic is measured with the setting that is best on the other folds and compared with the
+    usual values (paired, two-sided). Do not report results on topics used for tuning.
+
+    Needs pip install 'pnyx[retrieval]'. Exit status 3: the measure is not defined for some topic.
     """
     from pnyx.formats import read_qrels, read_questions
     from pnyx.models.embed.embedder import embedder_from

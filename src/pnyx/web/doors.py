@@ -22,14 +22,14 @@ COMMANDS: Final = (
         "pnyx.web.results.commands:command",
         80,
         "Judges",
-        "Look at results in a browser: leaderboards, reports, judgements, figures.",
+        "Look at results in a browser: reports, judgements, figures.",
     ),
     CommandDoor(
         "serve",
         "pnyx.web.ask.serve_command:command",
         20,
         "Documents",
-        "Serve pages to search documents and argue from them, an HTTP API, and MCP.",
+        "Serve pages to search documents and argue from them; an API.",
     ),
 )
 

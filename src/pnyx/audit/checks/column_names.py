@@ -83,7 +83,7 @@ _SIDES: Final = frozenset(("a", "b", "tie"))
 _SAMPLE = 2000
 """Maximum rows to read for guessing columns."""
 _MOST_DISTINCT = 12
-OPTIONS: Final = {"judge": "--judge", "human": "--human", "group": "--group"}
+OPTIONS: Final = {"judge": "--verdict", "human": "--human", "group": "--group"}
 _CONTENT: Final = {"judge": "verdicts", "human": "labels"}
 
 

@@ -105,7 +105,7 @@ class _Chooser:
         human = self._side("human", named.human if with_labels else ())
         both = next((column for column in judge.columns if column in human.columns), None)
         if both is not None:
-            raise self._error(f"column {shorten(both, 40)!r} is named by --judge and by --human")
+            raise self._error(f"column {shorten(both, 40)!r} is named by --verdict and by --human")
         stated = tuple(map(self._column, named.probability))
         group = self._stated("group")
         id_column = self._stated("id") or self._guess.first(ID_NAMES)
@@ -131,7 +131,7 @@ class _Chooser:
             people = people or self._by_cells("human", second)
         if named.probability and len(stated) != len(judges):
             counts = f"found {len(stated)} for {len(judges)} judges"
-            raise self._error(f"--probability: {counts}, expected one for each --judge")
+            raise self._error(f"--probability: {counts}, expected one for each --verdict")
         group = group or self._group()
         reason = next(iter(self._roles.get("reason", ())), "")
         dimension = next(iter(self._roles.get("dimension", ())), "")
@@ -157,7 +157,7 @@ class _Chooser:
         if not id_column:
             columns = shown_names(self._table.columns)
             raise self._error(
-                f"no column of ids found (columns: {columns}): name it with --id COLUMN"
+                f"no column of ids found (columns: {columns}): name it with --id-column COLUMN"
             )
         people = human.columns
         if not people and "value" in self._table.columns:
@@ -229,7 +229,7 @@ class _Chooser:
         if len(labels) > 1:
             raise self._error(
                 f"people labelled several things ({shown_names(paired)}): name one of them, such "
-                f"as --judge {shlex.quote(shorten(paired[0], 30))}"
+                f"as --verdict {shlex.quote(shorten(paired[0], 30))}"
             )
         if not labels:
             return judges, ()

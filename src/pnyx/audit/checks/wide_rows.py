@@ -159,7 +159,7 @@ def join_labels_by_id(
     Its people are named after the `file`, if it is one of several, and after their column.
     """
     if not id_column:
-        raise InputError("labels are joined by id: name its column with --id", path=source)
+        raise InputError("labels are joined by id: name its column with --id-column", path=source)
     names = _names_in(file, labelled.people)
     by_key: dict[tuple[str, str], dict[str, Any]] = {}
     with_id = [row for row in labelled.rows if row.id]

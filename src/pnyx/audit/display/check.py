@@ -188,7 +188,7 @@ def _groups(judge: CheckedJudge) -> list[Part]:
 
 def _next_steps(check: Check) -> list[Part]:
     steps = [
-        ("How many more labels are needed?", "pnyx check TABLE --plan --half-width 0.05"),
+        ("How many more labels are needed?", "pnyx check TABLE --labels-needed --half-width 0.05"),
         ("Has it become worse?", "pnyx check TABLE --against OLD.json"),
         ("Does the judge notice what it should, and ignore the rest?", "pnyx audit run"),
         ("One page about a judge over several tasks and trials", "pnyx audit card"),

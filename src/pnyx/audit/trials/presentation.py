@@ -72,7 +72,7 @@ def pose_self(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = N
 def _pose_written(items: Sequence[JudgeQuestion], writer: str) -> Poser:
     """Ask which of two arguments is better, one of which was written by the judge."""
     if items[0].task != "preference":
-        raise InputError(f"self: --writer requires preference, not {items[0].task}")
+        raise InputError(f"self: --judge-name requires preference, not {items[0].task}")
     poser = Poser(items)
     for index, item in enumerate(items):
         if [item.extra.get("a_by"), item.extra.get("b_by")].count(writer) != 1:

@@ -32,7 +32,7 @@ _AMOUNT: Final = MeasureDoor(
 _USE = "use pnyx measure RESULTS, which reads the task from the results"
 _GONE: Final = {
     **dict.fromkeys(("support", "relevance", "quality", "rag", "preference"), _USE),
-    "thresholds": "use pnyx measure RESULTS --thresholds",
+    "thresholds": "use pnyx measure RESULTS --by-threshold",
     "correlation": "use pnyx measure retrieval RUN... --annotations FILE",
     "amount": "use pnyx measure RESULTS --amount",
     "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
@@ -41,30 +41,6 @@ _GONE: Final = {
     "--rates": "the corrected share of yes is reported if some answers have no label",
 }
 """Removed subcommands and options -> what to use instead."""
-
-
-_HELP: Final = """Measure RESULTS of pnyx judge against people's labels, or summarise them.
-
-RESULTS name their task. Yes/no answers get F1, accuracy, AUROC and calibration error; ratings get
-correlations and errors; pairs get flips and position bias. Each figure has a 95 % interval from a
-bootstrap over groups (docs/reference/measures.md). A results folder also gets measures.json.
-Unscored answers are left out and counted. Exit status 3: something is unscored.
-
-\b
-Example:
-  pnyx demo --files-only --out ex
-  pnyx judge support ex/items.jsonl --out results
-  pnyx measure results --labels ex/item-labels.jsonl
-
-\b
-  support: packaged, 240 of 240 labelled questions scored
-
-\b
-  measure            value, 95 % interval  answers      mean over groups
-  f1                 0.540 [0.365, 0.705]      240  0.550 [0.375, 0.713]
-  accuracy           0.879 [0.812, 0.925]      240  0.879 [0.812, 0.925]
-  ...
-"""
 
 
 class _MeasureCommand(Command):
@@ -95,16 +71,37 @@ class _MeasureCommand(Command):
     kind=_MeasureCommand,
     words=RoomCommands("measure"),
     gone=_GONE,
-    help=_HELP,
 )
 @click.argument("results")
 def command(results: str, spec: MeasureSpec) -> Outcome:
-    """Measure results according to their task."""
+    """Measure RESULTS of pnyx judge against people's labels, or summarise them.
+
+    RESULTS name their task. Yes/no answers get F1, accuracy, AUROC and calibration error; ratings
+    get correlations and errors; pairs get flips and position bias. Intervals are 95 %.
+
+    \b
+    Example:
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx measure results --labels ex/item-labels.jsonl
+      ...
+      measure            value, 95 % interval  answers      mean over groups
+      f1                 0.540 [0.365, 0.705]      240  0.550 [0.375, 0.713]
+      accuracy           0.879 [0.812, 0.925]      240  0.879 [0.812, 0.925]
+
+    \b
+    More: pnyx measure --help-all, docs/reference/measures.md.
+    \f
+    Each figure has an interval from a bootstrap over groups. A results folder also gets
+    measures.json. Unscored answers are left out and counted. --qrels replaces --labels for rag and
+    --by-threshold. --plot draws a reliability diagram, or the figures of --by-threshold or
+    --amount. Exit status 3: something is unscored.
+    """
     if [results, spec.labels, spec.qrels, spec.topics].count("-") > 1:
         raise OptionError("only one file can be standard input")
     spec.check_needs()
     if spec.thresholds and spec.amount:
-        raise OptionError("--thresholds and --amount exclude each other")
+        raise OptionError("--by-threshold and --amount exclude each other")
     source: str | Iterator[Verdict] = results
     if spec.thresholds or spec.amount:
         door = _THRESHOLDS if spec.thresholds else _AMOUNT

@@ -12,30 +12,27 @@ class _RelevanceSpec(Spec, heading="Relevance", rare="at topics"):
     """What to measure of probabilities of relevance."""
 
     thresholds: bool = opt(
-        False, "F1, precision and recall by threshold on the probability, and by first k."
+        False,
+        "F1, precision and recall by threshold on the probability, and by first k.",
+        "--by-threshold",
+        replaces=("--thresholds",),
     )
     amount: bool = opt(
         False, "Expected number of relevant documents of each question, without labels."
     )
     at: tuple[float, ...] = opt(
         (),
-        "Probabilities that the tables of --thresholds and --amount show.",
+        "Probabilities that the tables of --by-threshold and --amount show.",
         metavar="P[,P...]",
         within="(0, 1]",
         each=True,
-        needs=("--thresholds or --amount", lambda spec: spec.thresholds or spec.amount),
+        needs=("--by-threshold or --amount", lambda spec: spec.thresholds or spec.amount),
         default_text="0.1 to 0.9; 0.5, 0.7 and 0.9",
     )
-    topics: FileName | None = topics_opt(
-        None, "Questions, whose texts --amount shows.", needs="amount"
-    )
+    topics: FileName | None = topics_opt(None, needs="amount")
 
 
 class MeasureSpec(BootstrapSpec, PlotSpec, _RelevanceSpec, TruthSpec):
     """All options of `pnyx measure RESULTS`."""
 
-    plot: FileName | None = out_opt(
-        None,
-        "Draw a reliability diagram, or the figures of --thresholds or --amount.",
-        metavar="FILE.svg",
-    )
+    plot: FileName | None = out_opt(None, metavar="FILE.svg")

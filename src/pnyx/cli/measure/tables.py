@@ -27,7 +27,7 @@ _LISTED = 10
 class PlotSpec(Spec):
     """What is drawn."""
 
-    plot: FileName | None = out_opt(None, "Draw it.", metavar="FILE.svg")
+    plot: FileName | None = out_opt(None, metavar="FILE.svg")
 
     def check_plot(self) -> None:
         """Raise OptionError if the file name does not end in .svg."""

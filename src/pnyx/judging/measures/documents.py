@@ -50,7 +50,7 @@ def join_documents(answers: Source, truth: Truth, *, judge: str | None = None) -
         unlabelled += len(documents) - len(labelled)
     if not scored:
         raise InputError(
-            "holds no scores of single documents, which pnyx judge rag gives with --format "
+            "holds no scores of single documents, which pnyx judge rag gives with --judge-format "
             "listwise-rag-fine or support",
             path=path,
         )

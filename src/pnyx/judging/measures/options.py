@@ -19,7 +19,7 @@ class BootstrapSpec(Spec, heading="Intervals", rare="draws seed"):
     draws: int = opt(
         BOOTSTRAP.draws, "Bootstrap resamples; 0 for no intervals.", within="[0, 1000000]"
     )
-    seed: int = opt(BOOTSTRAP.seed, "Random seed.", low=0)
+    seed: int = opt(BOOTSTRAP.seed, low=0)
 
     @property
     def bootstrap(self) -> Bootstrap:
@@ -27,32 +27,26 @@ class BootstrapSpec(Spec, heading="Intervals", rare="draws seed"):
         return Bootstrap(self.draws, self.seed)
 
 
-class ComparingSpec(BootstrapSpec, heading="Comparison"):
+class ComparingSpec(BootstrapSpec, heading="Comparison", rare="test"):
     """How runs are compared with each other."""
 
-    baseline: FileName | None = file_opt(
-        None, "Run that the others are compared with.", metavar="RUN"
-    )
-    test: Literal["t", "randomisation"] = opt(TEST, "Paired test of two runs.")
+    baseline: FileName | None = file_opt(None, metavar="RUN")
+    test: Literal["t", "randomisation"] = opt(TEST)
 
 
 class JudgedSpec(Spec):
     """The judge whose verdicts are measured."""
 
-    by: Words | None = opt(None, "Judge to measure, if the results have several.", metavar="NAME")
+    by: Words | None = opt(None, metavar="NAME")
 
 
 class TruthSpec(JudgedSpec, heading="Labels", rare="relevant_from unjudged"):
     """The labels that annotations are compared with."""
 
-    labels: FileName | None = file_opt(None, "People's labels (JSONL), by id.", metavar="LABELS")
-    qrels: FileName | None = file_opt(
-        None, "rag, --thresholds: TREC or BEIR qrels, instead of --labels.", metavar="QRELS"
-    )
+    labels: FileName | None = file_opt(None, metavar="LABELS")
+    qrels: FileName | None = file_opt(None, metavar="QRELS")
     relevant_from: int = opt(1, "Lowest relevant grade of the qrels.", needs="qrels")
-    unjudged: Literal["skip", "irrelevant"] = opt(
-        "skip", "How to treat pairs missing from the qrels.", needs="qrels"
-    )
+    unjudged: Literal["skip", "irrelevant"] = opt("skip", needs="qrels")
 
     def truth(self) -> Truth:
         """Return the lookup of labels or qrels; OptionError if both are given, or neither."""
@@ -76,7 +70,7 @@ class SidesSpec(Spec, heading="Perspectives"):
     )
 
 
-class CorrectionSpec(Spec, heading="Correction"):
+class CorrectionSpec(Spec, heading="Correction", rare="labelled gold"):
     """How measures are corrected for the judge's own errors."""
 
     labelled: FileName | None = file_opt(

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from pnyx._version import __version__
 from pnyx.cases.options import ArgueSpec
-from pnyx.core.spec import Opt, Spec
+from pnyx.core.spec import Opt, Spec, help_of
 from pnyx.judging.format_options import FormatSpec
 from pnyx.judging.options import AskingSpec, CombiningSpec
 from pnyx.search.options import SearchSpec
@@ -240,7 +240,11 @@ def _object(
 def _fields(spec: type[Spec]) -> dict[str, dict[str, Any]]:
     """Return the schema of each field of a spec that a request may choose."""
     hints = typing.get_type_hints(spec)
-    return {f.name: _schema(f.name, hints[f.name], option) for f, option in open_fields(spec)}
+    return {
+        field.name: _schema(field.name, hints[field.name], option)
+        | {"description": help_of(field, option) + _default(option)}
+        for field, option in open_fields(spec)
+    }
 
 
 def _schema(name: str, hint: Any, option: Opt) -> dict[str, Any]:
@@ -256,8 +260,11 @@ def _schema(name: str, hint: Any, option: Opt) -> dict[str, Any]:
     else:
         schema = {"type": _TYPES[hint]}
         schema |= _range(name, option) if hint in (int, float) else {}
-    default = f" Default: {option.default_text}." if option.default_text else ""
-    return {**schema, "description": option.help + default}
+    return schema
+
+
+def _default(option: Opt) -> str:
+    return f" Default: {option.default_text}." if option.default_text else ""
 
 
 def _range(name: str, option: Opt) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.formats.text_types import Address, FileName, Secret
 
 
-class ServerSpec(Spec, heading="Server"):
+class ServerSpec(Spec, heading="Server", rare="host token"):
     """Where pages are served, and to whom."""
 
     host: Address = opt(
@@ -44,41 +44,24 @@ class ServedIndexSpec(Spec, heading="Documents"):
     """How documents are indexed before they are served."""
 
     out: str | None = out_opt(
-        None,
-        "Index folder to create, or to reuse if it exists.",
-        default_text="INDEX.index, next to INDEX",
-        metavar="FOLDER",
-        writes="folder",
+        None, default_text="INDEX.index, next to INDEX", metavar="FOLDER", writes="folder"
     )
-    lexical: bool = opt(False, "Index words only, which is far faster.", "--words-only")
+    lexical: bool = opt(False, "", "--words-only")
 
 
-class ViewSpec(Spec, heading="Pages"):
+class ViewSpec(Spec, heading="Pages", rare="store judgements fresh baseline"):
     """Options for displaying results."""
 
-    qrels: FileName | None = file_opt(
-        None,
-        "Judgements to measure all runs of RESULTS on, as in pnyx measure retrieval.",
-        metavar="QRELS",
-    )
-    baseline: FileName | None = opt(
-        None,
-        "Baseline: the run that others are compared with.",
-        metavar="RUN",
-        default_text="the first",
-        needs="qrels",
-    )
+    qrels: FileName | None = file_opt(None, metavar="QRELS")
+    baseline: FileName | None = opt(None, metavar="RUN", default_text="the first", needs="qrels")
     export: FileName | None = out_opt(
         None,
-        "Write all pages as files into this folder, instead of serving them.",
+        "",
         metavar="DIR",
         writes="folder",
     )
     store: FileName | None = file_opt(
-        None,
-        "Judgement store with the prompts and replies behind judgements.",
-        metavar="FILE",
-        default_text="the one named by the results",
+        None, metavar="FILE", default_text="the one named by the results"
     )
     judgements: int = opt(
         2000,

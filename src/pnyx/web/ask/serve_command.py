@@ -22,7 +22,11 @@ from pnyx.web.ask.options import ServedIndexSpec, ServerSpec, ServingSpec
     "serve",
     kind=IndexCommand,
     without={"model": "plan", "search": "stance certainty", "argue": "claims"},
-    rare={"model": "budget", "argue": "points retrieve per_side definition", "search": "topic"},
+    rare={
+        "model": "budget",
+        "argue": "points retrieve per_side definition",
+        "search": "model rerank threshold diversify",
+    },
 )
 @click.argument("index", required=False)
 def command(
@@ -37,18 +41,28 @@ def command(
 ) -> int:
     """Serve pages to search INDEX and argue from it, and an HTTP API (/v1/openapi.json).
 
-    INDEX may also be a file or folder of documents. They are indexed first; the next time the same
-    index is used, and refreshed: new, changed and deleted files. Without INDEX an example is
-    served, 16 files about rent control, which are written to pnyx-example/rent.
-
-    The options are the defaults of every request. A request may choose others, but no file, address
-    or model. Only this machine can connect, unless --host and --token allow others. With --json the
-    address is printed as soon as the server can be reached. With --mcp a language model's client,
-    which starts this command itself, gets four tools: search, perspectives, argue and judge.
+    INDEX may also be a file or folder of documents, which are indexed first. Without INDEX an
+    example is served: 16 files about rent control. Only this machine can connect.
 
     \b
     Example:
-      pnyx serve --open
+      $ pnyx demo --files-only --out ex
+      $ pnyx serve ex/rent
+      pnyx: ex/rent: 16 files: 16 read; indexed in ex/rent.index (97 passages)
+      pnyx: rent.index, 97 passages: http://127.0.0.1:8321/ (Ctrl-C ends)
+
+    \b
+    More: pnyx serve --help-all, docs/recipes/serving.md.
+    \f
+    The example is written to pnyx-example/rent. Documents are indexed in --out; the next time the
+    same index is used, and refreshed: new, changed and deleted files.
+
+    The options are the defaults of every request. A request may choose others, but no file, address
+    or model. Others can connect with --host and --token. With --json the address is printed as soon
+    as the server can be reached. With --mcp a language model's client, which starts this command
+    itself, gets four tools: search, perspectives, argue and judge.
+
+    \b
       pnyx serve ~/Documents/debates --open --words-only
       pnyx serve my.index --llm local --set budget-tokens=100000
       PNYX_TOKEN=$(openssl rand -hex 16) pnyx serve my.index --host 0.0.0.0

@@ -29,14 +29,24 @@ if TYPE_CHECKING:
 def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_json: bool) -> int:
     """Let people answer the questions of TASK about ITEMS, in a browser.
 
-    TASK is one of pnyx judge; ITEMS are the same files. Every answer is on the disk before the
-    next item is shown. LABELS has a line for each answer, for pnyx judge --judge LABELS, pnyx
-    measure and pnyx check. Preferences are shown in an order drawn for each item and annotator.
-    The organiser's page shows agreement and has disputes decided (annotator adjudicated).
+    TASK is one of pnyx judge; ITEMS are the same files. Every answer is on the disk before the next
+    item is shown: the same command resumes.
 
     \b
     Example:
-      pnyx label support items.jsonl --out labels.jsonl
+      $ pnyx demo --files-only --out ex
+      $ pnyx label support ex/items.jsonl --out labels.jsonl
+      pnyx: 240 items to label (support) into labels.jsonl: ...
+
+    \b
+    More: pnyx label --help-all, docs/recipes/labelling.md.
+    \f
+    LABELS (--out) has a line for each answer, for pnyx judge --judge LABELS, pnyx measure and pnyx
+    check; all actions are kept in LABELS.journal. Preferences are shown in an order drawn for each
+    item and annotator. The organiser's page shows agreement and has disputes decided (annotator
+    adjudicated). --seed decides orders, which side comes first, and who gets which items.
+
+    \b
       pnyx label relevance pairs.jsonl --out labels.jsonl --annotators ann,ben
       pnyx judge support items.jsonl --out results
       pnyx check results --labels labels.jsonl

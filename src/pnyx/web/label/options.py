@@ -11,12 +11,7 @@ from pnyx.formats.text_types import FileName, Words
 class LabellingSpec(Spec, heading="Labelling", rare="seed scale by dimensions"):
     """Who answers which items, and where the labels go."""
 
-    out: FileName = out_opt(
-        ...,
-        "Labels to write (JSONL). All actions are kept in LABELS.journal, so the same command "
-        "resumes where it stopped.",
-        metavar="LABELS",
-    )
+    out: FileName = out_opt(..., metavar="LABELS")
     annotators: tuple[Words, ...] = opt(
         (),
         "Annotators: each gets an address of their own, and sees nobody else's answers. Without "
@@ -37,15 +32,9 @@ class LabellingSpec(Spec, heading="Labelling", rare="seed scale by dimensions"):
         "A judge's answers, shown only after the annotator's own.",
         metavar="ANSWERS",
     )
-    by: Words | None = opt(
-        None, "Judge whose answers are shown, if there are several.",
-        metavar="NAME", needs="suggest",
-    )  # fmt: skip
+    by: Words | None = opt(None, metavar="NAME", needs="suggest")  # fmt: skip
     scale: Literal["3", "5", "boolean"] | None = opt(
         None, "quality: points of the scale, or yes and no.", default_text="3"
     )
-    dimensions: FileName | None = file_opt(
-        None, "quality: rate on dimensions of your own (docs/recipes/judging-quality.md).",
-        metavar="FILE.toml",
-    )  # fmt: skip
-    seed: int = opt(0, "Seed for orders, for which side comes first, and for who gets which items.")
+    dimensions: FileName | None = file_opt(None, metavar="FILE.toml")  # fmt: skip
+    seed: int = opt(0)

@@ -26,24 +26,32 @@ _LOOK_SECONDS = 1.0
 def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_json: bool) -> int:
     """Look at results in a browser: leaderboards, topics, reports, judgements, figures.
 
-    RESULTS are results folders of any command, responses, runs, leaderboards, what pnyx measure and
-    pnyx audit print with --json, calibrations, nugget banks, or folders of these, recognised by
-    content. They are never changed: a catalogue of them is kept in the user's cache folder, so
-    that a second start is instant, and files that change are read again. Whatever is unscored
-    comes first in every list.
-
-    What a run that goes on has answered so far is shown, too; with --watch open pages follow it.
-    With --qrels runs are measured: a leaderboard with 95 % intervals, and each run compared with
-    --baseline (p corrected by Holm-Bonferroni), the numbers of pnyx measure retrieval.
-
-    With --export the same pages are written as files, to publish with a paper. With --json it is
-    printed what was read, and nothing is served. With --no-text pages show no text of a document,
-    report or reason.
+    RESULTS are results folders of any command, responses, runs, leaderboards, calibrations, nugget
+    banks, or folders of these, recognised by content. They are never changed.
 
     \b
     Example:
-      pnyx demo --out demo
-      pnyx view demo
+      $ pnyx demo --files-only --out ex
+      $ pnyx judge support ex/items.jsonl --out results
+      $ pnyx view results
+      pnyx: 1 source, 8 topics, 240 judgements: http://127.0.0.1:8321/ ...
+
+    \b
+    More: pnyx view --help-all, docs/recipes/viewing-figures.md.
+    \f
+    RESULTS may also be what pnyx measure and pnyx audit print with --json. A catalogue of them is
+    kept in the user's cache folder, so that a second start is instant, and files that change are
+    read again. Whatever is unscored comes first in every list.
+
+    The answers so far of an unfinished run are shown, too; with --watch open pages follow it. With
+    --qrels all runs are measured: a leaderboard with 95 % intervals, and each run compared with
+    --baseline (p corrected by Holm-Bonferroni), the numbers of pnyx measure retrieval.
+
+    With --export the same pages are written as files, to publish with a paper. With --json the
+    sources that were read are printed, and nothing is served. With --no-text pages show no text of
+    a document, report or reason.
+
+    \b
       pnyx view judged measured.json --port 9000
       pnyx view demo --export demo-pages
       pnyx view bm25.run my.run --qrels qrels.txt

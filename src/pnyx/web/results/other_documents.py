@@ -13,7 +13,7 @@ _OUT: Final = "give the file of --out"
 _BY_FORMAT: Final = {
     "pnyx-annotations": ("the manifest of annotations", "give the file that it is next to"),
     "pnyx-formats": (
-        "the summary of pnyx audit run --format",
+        "the summary of pnyx audit run --judge-format",
         "give its folder, which has the trials",
     ),
     "pnyx-results": ("the manifest of a run", "give the folder of the run"),

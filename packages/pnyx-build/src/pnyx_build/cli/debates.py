@@ -73,6 +73,16 @@ def debates(pages: tuple[str, ...], spec: DebatesSpec, as_json: bool) -> int:
     relevant to that side; an equal number of documents of other topics are not. Topics in different
     splits have no document in common.
 
+    \b
+    Example:
+      pnyx build debates saved/*.html --out bench --plan
+      pnyx build debates saved/*.html --out bench --fetch --search serper \\
+        --contact me@example.org
+      pnyx build stats bench
+
+    \b
+    More: pnyx build debates --help-all.
+    \f
     Without --fetch, a document contains only a source's title. With --fetch, each source (web page
     or PDF file) is fetched, with the limits of pnyx files web. With --search, a source without a
     link, or with a dead link, is searched for by its title, which costs one query.
@@ -88,13 +98,6 @@ def debates(pages: tuple[str, ...], spec: DebatesSpec, as_json: bool) -> int:
 
     Running the command again resumes, even after a crash, and searches and fetches nothing twice.
     Exit status 3: a source has no text.
-
-    \b
-    Example:
-      pnyx build debates saved/*.html --out bench --plan
-      pnyx build debates saved/*.html --out bench --fetch --search serper \\
-        --contact me@example.org
-      pnyx build stats bench
     """
     from pnyx_build.debates.benchmark import build_debates
     from pnyx_build.debates.judged_pairs import gather_sources

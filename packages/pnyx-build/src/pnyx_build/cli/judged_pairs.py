@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class PairsSpec(Spec, heading="Pairs"):
     """Options of `pnyx build pairs`."""
 
-    topics: str = topics_opt(..., "The questions.")
+    topics: str = topics_opt(...)
     documents: SourceName = file_opt(
         ..., "The documents: a corpus, or debate pages.", metavar="CORPUS"
     )
