@@ -16,16 +16,16 @@ from typing import Any, Final
 import click
 
 from pnyx._version import __version__
-from pnyx.cli.exit_status import EXIT_BAD_INPUT as EXIT_BAD_INPUT
-from pnyx.cli.exit_status import EXIT_INTERRUPTED as EXIT_INTERRUPTED
-from pnyx.cli.exit_status import EXIT_UNSCORED as EXIT_UNSCORED
+from pnyx.cli.options import EXIT_BAD_INPUT as EXIT_BAD_INPUT
+from pnyx.cli.options import EXIT_INTERRUPTED as EXIT_INTERRUPTED
+from pnyx.cli.options import EXIT_UNSCORED as EXIT_UNSCORED
 from pnyx.cli.params import Group
 from pnyx.core.errors import InputError, PluginError, PnyxError, escaped
 from pnyx.core.plugins import APART, plugins
-from pnyx.core.rooms import SECTIONS, room_commands
+from pnyx.core.rooms import SECTIONS, RoomCommands, room_commands
 
-COMMANDS: Final = {name: door.summary for name, door in room_commands().items()}
-"""Verb -> its summary in `pnyx --help`, from the doors of the rooms (`pnyx.core.rooms`).
+COMMANDS: Final = RoomCommands()
+"""Verb -> its command, from the doors of the rooms (`pnyx.core.rooms`).
 
 Others are plugins of the group `pnyx.commands`."""
 
@@ -72,7 +72,7 @@ class LazyGroup(Group):
         """Import one verb's command."""
         command: click.Command | None = None
         if cmd_name in COMMANDS:
-            command = room_commands()[cmd_name].load()
+            command = COMMANDS[cmd_name]
         elif plugin := plugins("commands", COMMANDS).get(cmd_name):
             command = plugin.load(click.Command)
         elif cmd_name in APART:
