@@ -78,12 +78,13 @@ cli-crawl
 def pages(_: mock.Mock) -> dict[str, str]:
     """Return each page by its name, the same whatever plugins are installed here."""
     first = _section("pnyx", app)
-    rows = "\n".join(f"| [{verb}](cli/{verb}.md) | {text} |" for verb, text in COMMANDS.items())
+    summaries = {verb: door.summary for verb, door in room_commands().items()}
+    rows = "\n".join(f"| [{verb}](cli/{verb}.md) | {text} |" for verb, text in summaries.items())
     below = "\n".join(f"cli/{verb}" for verb in COMMANDS)
     listed = LIST.format(rows=rows, pages=below, settings="\n".join(_settings()))
     by_name = {"cli.md": "\n".join([INTRO, first]) + listed}
     for verb in COMMANDS:
-        by_name[f"cli/{verb}.md"] = "\n".join(_verb(verb, room_commands()[verb].load(), top="#"))
+        by_name[f"cli/{verb}.md"] = "\n".join(_verb(verb, COMMANDS[verb], top="#"))
     by_name["cli-build.md"] = "\n".join([BUILD, *_verb("build", build)])
     return by_name | {"cli-crawl.md": "\n".join([CRAWL, _section("pnyx files web", web)])}
 
@@ -91,7 +92,7 @@ def pages(_: mock.Mock) -> dict[str, str]:
 def _settings() -> Iterator[str]:
     """Yield a row for each setting and meaning: its name and values, its help, its commands."""
     commands: dict[tuple[str, str], list[str]] = {}
-    for name, command in _leaves("", {v: room_commands()[v].load() for v in COMMANDS}):
+    for name, command in _leaves("", COMMANDS):
         context = click.Context(command)
         for option in command.params:
             if isinstance(option, SettingOption) and (record := option.get_help_record(context)):

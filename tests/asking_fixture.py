@@ -10,7 +10,7 @@ from typing import Any
 
 from pnyx.formats.bundled_example import load_example
 from pnyx.judging.options import PaidModelSpec
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
 from pnyx.web.ask.service import AskService, ServerSettings, open_service

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from pnyx.core.records import Argument, Document, Premise
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.search.build import add_to_index, build_index
+from pnyx.search.document_quality import score_documents
 from pnyx.search.features.clusters import cluster_documents
 from pnyx.search.features.vectors import embed_documents
-from pnyx.search.quality.documents import score_documents
 from pnyx.search.ranking.dense import build_ann
 
 # Not by importing it: whoever does so before onnxruntime crashes the process (`pnyx.core.native`).

@@ -25,8 +25,9 @@ from index_fixture import Fake
 from json_changes import Change, changes
 from opensearch_front import Front, front
 from pnyx.core.records import Argument, Document, Premise
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.search.build import build_index
+from pnyx.search.document_quality import score_documents
 from pnyx.search.engine import TopicQuery
 from pnyx.search.explain import explain
 from pnyx.search.features.clusters import Clusters, cluster_documents
@@ -38,7 +39,6 @@ from pnyx.search.opensearch import loader
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
 from pnyx.search.opensearch.load import LoadPlan, add, copy, load, update
 from pnyx.search.plan import Scoring
-from pnyx.search.quality.documents import score_documents
 
 FILE = Path(__file__).with_name("opensearch_answers.json")
 NAME = "talk"

@@ -21,7 +21,7 @@ from typing import Any
 
 import pnyx
 from pnyx.formats.text import folded_words as folded
-from pnyx.formats.text import word_breaks
+from pnyx.formats.text import words as word_breaks
 from pnyx.judging.students import rules
 from pnyx.models.http import addresses
 from regex_steps import Steps, TooManyStepsError
@@ -88,8 +88,8 @@ def collect() -> tuple[list[Found], list[str]]:
         Found(place, pattern, frozenset({"findall"}))
         for place, patterns in (
             ("formats/text/folded_words.py:_patterns", vars_of(folded._patterns())),
-            ("formats/text/word_breaks.py:_ascii", [word_breaks._ascii()]),
-            ("formats/text/word_breaks.py:_plain", vars_of(word_breaks._plain())),
+            ("formats/text/words.py:_ascii", [word_breaks._ascii()]),
+            ("formats/text/words.py:_plain", vars_of(word_breaks._plain())),
             (
                 "judging/students/rules.toml",
                 [r.pattern for some in rules._table()[1].values() for r in some],

@@ -16,7 +16,7 @@ from debate_sets import SPLIT
 from pages import own_words
 from wordings import patterns, written
 
-from pnyx.judging.open_questions import why_no_sides
+from pnyx.judging.statements import why_no_sides
 from pnyx.search.relevance import content_words
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import pnyx
 from command import caller, write_rows
+from pnyx.audit.checks.check import MAX_PAIRED, compare_people
 from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.audit.checks.people import MAX_PAIRED, compare_people
 from pnyx.judging import measure_raters
 from pnyx.stats import Bootstrap, krippendorff_alpha
 

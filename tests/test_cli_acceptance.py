@@ -18,9 +18,9 @@ import pytest
 
 from chat_server import answered, key_of
 from command import rows_of
+from pnyx.core.errors import printable
 from pnyx.judging.answers import tally
 from pnyx.judging.store.store import Store
-from pnyx.models.chat.types import printable
 
 
 class Trouble(NamedTuple):

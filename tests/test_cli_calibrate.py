@@ -10,8 +10,8 @@ from command import rows_of, run, write_rows
 from pnyx.formats.bundled_example import load_example
 from pnyx.judging.base import ask
 from pnyx.judging.calibration.recalibration import Recalibrated, read_calibration
-from pnyx.judging.combining.panel import cascade_from
 from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.panel import cascade_from
 from pnyx.judging.questions import Support
 from pnyx.judging.students.judge import PackagedJudge
 

@@ -25,7 +25,7 @@ from pnyx.core.records import Document
 from pnyx.formats.text.segment import split_sentences
 from pnyx.judging.students.student import open_student
 from pnyx.search.build import build_index
-from pnyx.search.quality.files import read_quality_model
+from pnyx.search.quality_models import read_quality_model
 from quality_tool import tool
 from student_fixture import labelled_rows
 

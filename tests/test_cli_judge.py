@@ -16,7 +16,7 @@ from argue_report import write_files, write_labels
 from chat_server import ChatServer
 from command import killed_and_run_again, rows_of, runner, wait_for, write_rows
 from pnyx.core.errors import ModelError
-from pnyx.core.locks import locked
+from pnyx.core.folders import locked
 from pnyx.judging.answers import Judged, Provenance
 from pnyx.judging.questions import Support
 from pnyx.judging.runs.results import judge_into

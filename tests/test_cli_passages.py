@@ -20,7 +20,7 @@ from pnyx.core.errors import InputError
 from pnyx.core.files import write_jsonl
 from pnyx.core.records import Document, Passage
 from pnyx.judging.documents import find_document, passages_of_document
-from pnyx.models.embed.cut_texts import cut_line
+from pnyx.models.embed.embedder import cut_line
 from pnyx.search.build import build_index
 from pnyx.search.engine import Hit
 from pnyx.search.features.vectors import embed_documents
@@ -29,9 +29,9 @@ from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.record_codec import from_row, to_row
 from pnyx.search.open_engine import open_index, verify_index
 from pnyx.search.split_documents import DocumentRanking
-from pnyx.web.ask import document_parts
+from pnyx.web.ask import document_content
 from pnyx.web.ask.application import build_asking
-from pnyx.web.ask.document_parts import _window
+from pnyx.web.ask.document_content import _window
 
 refused = refuser()
 FILLER = " ".join(f"The council met on day {n} of the month and took note." for n in range(11))
@@ -415,7 +415,7 @@ def test_the_page_of_a_whole_document_has_its_passages(client):
 
 def test_the_page_of_a_long_document_shows_its_first_passages(client, monkeypatch):
     # 18, 3 and 8 characters: the first two fit on a page of 21 characters.
-    monkeypatch.setattr(document_parts, "MOST_CHARACTERS", 21)
+    monkeypatch.setattr(document_content, "MOST_CHARACTERS", 21)
     page = client.get("/doc", params={"id": "chat.txt"}).text
     assert "Passages 1 to 2 of 3 are shown." in page
     page = client.get("/doc", params={"id": "chat.txt#3"}).text

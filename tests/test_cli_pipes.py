@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from command import caller, write_rows
-from pnyx.core.devices import file_in
 from pnyx.core.files import own_folder
+from pnyx.core.folders import file_in
 
 call = caller()
 Call: TypeAlias = Callable[..., tuple[int, str, str]]

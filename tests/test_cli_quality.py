@@ -16,9 +16,9 @@ from safetensors.numpy import load_file, save_file
 from command import run, write_rows
 from pnyx.core.errors import InputError
 from pnyx.formats.rated_texts import read_rated
+from pnyx.search.document_quality import FEATURE, HOW
 from pnyx.search.index import Index
-from pnyx.search.quality.documents import FEATURE, HOW
-from pnyx.search.quality.files import read_quality_model
+from pnyx.search.quality_models import read_quality_model
 from quality_tool import tool
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -29,7 +29,7 @@ from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.base import ask
 from pnyx.judging.questions import Support
 from pnyx.judging.students.rules import RuleJudge
-from pnyx.reports.writing.gaps import _helps, of_parts
+from pnyx.reports.writing.report import _helps, of_parts
 from pnyx.search.build import build_index
 
 pytestmark = [pytest.mark.usefixtures("run_once"), pytest.mark.usefixtures("own_place")]

@@ -12,8 +12,7 @@ import pytest
 from chat_server import ChatServer
 from command import run
 from pnyx.cli import COMMANDS, app
-from pnyx.cli.param_types import Number, NumberRange, Raw, Text
-from pnyx.cli.settings import SettingOption
+from pnyx.cli.settings import Number, NumberRange, Raw, SettingOption, Text
 from pnyx.core.errors import InputError
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.addresses import is_address, shown_address

@@ -50,8 +50,6 @@ from pnyx.judging.base import Judge, ask
 from pnyx.judging.calibration.curves import Temperature
 from pnyx.judging.calibration.recalibration import Recalibrated, Recalibration, WithThreshold
 from pnyx.judging.calibration.selective import ConfidenceRegions, Region
-from pnyx.judging.combining.in_format import Formatted
-from pnyx.judging.combining.panel import Cascade, Panel, Repeats
 from pnyx.judging.counted_judge import Watched
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.encoder import EncoderJudge
@@ -64,6 +62,7 @@ from pnyx.judging.llm.requests import Asking
 from pnyx.judging.llm.structured_replies import schema_of, validated
 from pnyx.judging.llm.templates import _environment
 from pnyx.judging.lookup import HumanLabels, Lookup
+from pnyx.judging.panel import Cascade, Formatted, Panel, Repeats
 from pnyx.judging.questions import (
     JudgeQuestion,
     Preference,
@@ -80,11 +79,11 @@ from pnyx.judging.students.judge import (
     AnswerJudge,
     AssignmentJudge,
     PackagedJudge,
+    RelatedJudge,
     SideJudge,
     load_perspective_student,
 )
-from pnyx.judging.students.quality.overall import QualityJudge
-from pnyx.judging.students.related_task import RelatedJudge
+from pnyx.judging.students.overall_quality import QualityJudge
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
 from pnyx.judging.students.student import SCORERS, StudentJudge
 from pnyx.judging.tasks import TASKS, Task

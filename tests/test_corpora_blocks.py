@@ -16,8 +16,7 @@ from pnyx.formats.text.blocks import Block, Page
 from pnyx.formats.text.encodings import encoding_of_bytes
 from pnyx.formats.text.markdown_text import markdown_page
 from pnyx.formats.text.pages import extract_page
-from pnyx.formats.text.plain_text import blocks_of_text, joined_lines
-from pnyx.formats.text.rst_text import rst_page
+from pnyx.formats.text.plain_text import blocks_of_text, joined_lines, rst_page
 
 
 def shown(blocks):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.formats.text.tokens import Tokenizer
-from pnyx.formats.text.word_breaks import automaton, split_by_automaton, split_words
+from pnyx.formats.text.words import automaton, split_by_automaton, split_words
 
 ENGLISH = Tokenizer()
 
@@ -88,7 +88,7 @@ def test_rows_in_which_no_word_begins_are_read_in_linear_time(row, monkeypatch):
     counted = type(known)(
         known.classes, [Counted(m) for m in known.moves], known.ends, known.window
     )
-    monkeypatch.setattr("pnyx.formats.text.word_breaks.automaton", lambda: counted)
+    monkeypatch.setattr("pnyx.formats.text.words.automaton", lambda: counted)
     text = (row * 5000)[:5000]
     split_by_automaton(text)
     assert moves < 5 * len(text)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.audit.trials.contradictions import as_question, denied, negated
 from pnyx.audit.trials.patterns import as_motion
-from pnyx.formats.text.auxiliaries import as_question, denied, negated
 from pnyx.formats.text.language import language_of, other_language
 
 ENGLISH = "The council should not have sold the houses, because the tenants were there first."

@@ -11,7 +11,8 @@ import pytest
 
 from command import run
 from pnyx import PackagedJudge, Support, ask
-from pnyx.judging.open_judge import default_judge, open_judge
+from pnyx.judging.counted_judge import default_judge
+from pnyx.judging.open_judge import open_judge
 from pnyx.judging.options import JudgeSpec
 from pnyx.judging.students.judge import ANSWER, CITATION
 from pnyx.judging.tasks import TASKS

@@ -23,10 +23,10 @@ from pnyx.judging.calibration.selective import (
     choose_thresholds,
     error_bound,
 )
-from pnyx.judging.combining.panel import Cascade, cascade_from
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.panel import Cascade, cascade_from
 from pnyx.judging.questions import Preference, Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.judging.answers import NOTES, Answer, Judged, Provenance, Unscored, answer_rows
-from pnyx.judging.combining.votes import combine
 from pnyx.judging.questions import Preference, Ranking, Rating, Support
+from pnyx.judging.votes import combine
 
 BY = Provenance("member", "hash", "stated")
 SUPPORT = Support("1", "Fares fell.", "Buses got cheaper.")

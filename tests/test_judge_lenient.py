@@ -15,11 +15,10 @@ from chat_server import ChatServer
 from command import caller, rows_of, write_rows
 from pnyx.judging.forms import form_of
 from pnyx.judging.forms.base import FormCall, ReplyReading
-from pnyx.judging.llm.json_objects import UnreadableReply
+from pnyx.judging.llm.json_objects import UnreadableReply, answer_span
 from pnyx.judging.llm.leniency import watching_departures
 from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.structured_replies import cut_reason
-from pnyx.judging.llm.thoughts import answer_span
 from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.models.chat.types import ChatRequest, Reply
 

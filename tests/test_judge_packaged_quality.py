@@ -17,13 +17,13 @@ from pnyx.core.errors import PnyxError
 from pnyx.judging.answers import Judged, Unscored
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.questions import Rating
-from pnyx.judging.students.quality.overall import (
+from pnyx.judging.students.overall_quality import (
     OVERALL,
     QualityJudge,
     load_overall_quality,
     read_overall_quality,
 )
-from pnyx.judging.students.quality.surface import QualityModel, extract
+from pnyx.judging.students.surface_quality import QualityModel, extract
 from pnyx.models.embed.encoder import load_encoder, with_outputs
 
 pytestmark = pytest.mark.usefixtures("own_place")

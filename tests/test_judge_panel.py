@@ -12,10 +12,10 @@ from chat_server import ChatServer
 from pnyx.core.errors import InputError, ModelError
 from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.base import Judge, ask
-from pnyx.judging.combining.panel import Panel, Repeats
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.panel import Panel, Repeats
 from pnyx.judging.questions import Preference, Rating, Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store

@@ -7,9 +7,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pnyx.core.records import Question
-from pnyx.judging.open_questions import is_open, why_no_sides
 from pnyx.judging.questions import Support
-from pnyx.judging.statements import opposite, side_names, statements, statements_of
+from pnyx.judging.statements import (
+    is_open,
+    opposite,
+    side_names,
+    statements,
+    statements_of,
+    why_no_sides,
+)
 from pnyx.judging.students.judge import _stated
 
 

@@ -14,8 +14,8 @@ from argue_report import scripted, write_files
 from chat_server import ChatServer
 from pnyx.core.errors import PnyxError
 from pnyx.judging.answers import Judged, Provenance, Unscored, after, answer_of_row, asked_of
-from pnyx.judging.store.exchanges import exchange_at, replies_of
 from pnyx.judging.store.store import Store
+from pnyx.web.results.texts import exchange_at, replies_of
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

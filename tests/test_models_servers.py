@@ -28,8 +28,7 @@ from pnyx.models.chat.completion import finish_reason_of, read_reply, words_of_e
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.pool import EndpointPool
-from pnyx.models.chat.prompt_counts import cuts_prompt
-from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply, cuts_prompt
 from pnyx.models.http.addresses import Secrets
 from pnyx.models.http.dialect import Dialect
 from pnyx.models.http.responses import (

@@ -23,7 +23,7 @@ PNYX_TEXTS = "from pnyx.models.embed.encoder import load_encoder; load_encoder()
 PARSING_FINALISERS = """
 import ast, gc
 from pnyx.formats.cells import python_literal
-from pnyx.judging.students.quality.surface import arrays_of, packaged_files
+from pnyx.judging.students.surface_quality import arrays_of, packaged_files
 
 class Parsing:
     def __init__(self):

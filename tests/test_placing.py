@@ -12,7 +12,7 @@ import pytest
 from pnyx.core import placement as placing
 from pnyx.core.errors import InputError, PnyxError
 from pnyx.core.files import atomic_folder, atomic_text
-from pnyx.core.locks import locked
+from pnyx.core.folders import locked
 from pnyx.core.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.index import Index

@@ -33,7 +33,7 @@ from pnyx.judging import (
     measure_thresholds,
     prediction_powered,
 )
-from pnyx.judging.answer_list import Answers
+from pnyx.judging.answers import Answers
 from pnyx.judging.measures.summary import summarise_answers
 from pnyx.perspectives import PerspectiveBenchResult, measure_leaning
 from pnyx.relevance import DistilledStudent

@@ -14,8 +14,10 @@ import click
 import pytest
 
 import pnyx
+from command import write_rows
 from pnyx.cli import COMMANDS
 from pnyx.core.rooms import room_commands
+from pnyx.formats.bundled_example import load_example, write_example
 
 HEAVY = {"numpy", "numba", "onnxruntime", "httpx2", "pydantic", "jinja2", "rich", "tokenizers"}
 
@@ -82,6 +84,43 @@ def _imported_by(code: str) -> set[str]:
 )
 def test_help_imports_nothing_heavy(code: str) -> None:
     assert _imported_by(code) & HEAVY == set()
+
+
+_COUNTED = """
+import contextlib, io, sys
+from pnyx.cli import main
+try:
+    with contextlib.redirect_stdout(io.StringIO()):
+        main(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code, end.code
+print(sum(name.split(".")[0] == "pnyx" for name in sys.modules))
+"""
+
+
+def _modules_of(folder: Path, *arguments: str) -> int:
+    """Return how many modules of Pnyx a command imports."""
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNTED, *arguments],
+        capture_output=True, text=True, cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def test_commands_import_few_modules(tmp_path: Path) -> None:
+    """Somebody who follows the main jobs through the code has this many files to read."""
+    write_example(load_example(), tmp_path)
+    question = "Should social media platforms be required to verify the age of their users?"
+    documents = ("argue", "arguments.jsonl", question)
+    _modules_of(tmp_path, *documents)  # indexes the documents
+    assert _modules_of(tmp_path, *documents) <= 150
+    item = {"id": "1", "text": "Fares fell and more people rode.", "statement": "Fares fell."}
+    write_rows(tmp_path / "items.jsonl", [item])
+    assert _modules_of(tmp_path, "judge", "support", "items.jsonl", "--out", "items") <= 110
+    rag = {"question": "Did fares fall?", "contexts": [item["text"]], "answer": "Fares fell."}
+    write_rows(tmp_path / "rag.jsonl", [rag])
+    assert _modules_of(tmp_path, "judge", "support", "rag.jsonl", "--out", "rag") <= 110
 
 
 @pytest.mark.parametrize("verb", COMMANDS)

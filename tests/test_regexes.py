@@ -35,7 +35,7 @@ def test_every_regular_expression_is_linear():
             "audit/trials/patterns.py",
             *["formats/text/folded_words.py"] * 3,
             "formats/text/segment.py",
-            *["formats/text/word_breaks.py"] * 2,
+            *["formats/text/words.py"] * 2,
             "formats/tracks/responses.py",  # the ids that a track's own rules ask for
             *["formats/tracks/rules.py"] * 2,
             "quality/rubrics.py",  # a number, at the beginning

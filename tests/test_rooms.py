@@ -103,6 +103,17 @@ def test_every_door_leads_somewhere() -> None:
         assert callable(load(target))
 
 
+def test_a_name_is_found_in_the_doors_that_have_it_alone() -> None:
+    for door in offered("COMMANDS"):
+        group, _, name = door.name.rpartition(" ")
+        assert room_commands(group, name)[name] == door
+    for kind in ("OPENERS", "MERGED_RESULTS", "SAMPLED", "MEASURED", "REPORTS"):
+        for name, target in named(kind).items():
+            assert named(kind, name)[name] == target
+    assert list(rooms.rooms("argue")) == ["cases"]
+    assert rooms.rooms("no such name") == {}
+
+
 def test_no_two_rooms_offer_the_same_command() -> None:
     names = [door.name for door in offered("COMMANDS")]
     assert len(set(names)) == len(names)
@@ -112,14 +123,14 @@ def test_no_two_rooms_offer_the_same_command() -> None:
 
 def test_a_name_of_two_rooms_is_noticed(monkeypatch) -> None:
     doors = SimpleNamespace(OPENERS={"index": "pnyx.core.files:write_json"})
-    monkeypatch.setattr(rooms, "rooms", lambda: {"one": doors, "two": doors})
+    monkeypatch.setattr(rooms, "rooms", lambda _="": {"one": doors, "two": doors})
     with pytest.raises(RuntimeError, match=r"OPENERS: two rooms define .index., one of them two"):
         named("OPENERS")
 
 
 def test_a_missing_room_is_an_error_and_nothing_is_left_out(tmp_path: Path, monkeypatch) -> None:
     """Results of reports are not merged without the room that knows their reports."""
-    monkeypatch.setattr(rooms, "rooms", lambda: {"one": SimpleNamespace(OPENERS={})})
+    monkeypatch.setattr(rooms, "rooms", lambda _="": {"one": SimpleNamespace(OPENERS={})})
     with pytest.raises(PluginError, match=r"has no room for 'plan' \(MERGED_RESULTS\)"):
         rooms.required("MERGED_RESULTS", "plan")
     with pytest.raises(PluginError, match="has no room for 'index'"):
@@ -133,6 +144,6 @@ def test_commands_are_in_the_order_of_their_sections_and_numbers(monkeypatch) ->
         CommandDoor("first", "m:f", 90, "Documents", "First."),
         CommandDoor("late below", "m:f", 5),
     ]
-    monkeypatch.setattr(rooms, "rooms", lambda: {"one": SimpleNamespace(COMMANDS=doors)})
+    monkeypatch.setattr(rooms, "rooms", lambda _="": {"one": SimpleNamespace(COMMANDS=doors)})
     assert list(room_commands()) == ["first", "early", "late"]
     assert list(room_commands("late")) == ["below"]

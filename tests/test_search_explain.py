@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from index_fixture import Fake, full_index
 from pnyx.core.records import Document
 from pnyx.search import Index, Scoring, add_to_index, build_index, rank_documents
+from pnyx.search.document_quality import document_quality
 from pnyx.search.explain import explain
 from pnyx.search.features.clusters import clusters_of
-from pnyx.search.quality.documents import document_quality
 from tries import tries
 
 WAYS = [

@@ -123,7 +123,7 @@ def test_it_ranks_and_knows_what_the_folder_does(server, folder, shards):
 @slow
 @needs_cluster
 def test_what_is_loaded_is_seen_when_it_is_complete(server):
-    from pnyx.judging.students.quality.surface import QualityModel
+    from pnyx.judging.students.surface_quality import QualityModel
     from pnyx.search.opensearch.load import LoadPlan, add, load, update
 
     where, plan = f"{server}/grown", LoadPlan(embedder=Fake())

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from pnyx.cli import main
 from pnyx.core.errors import PnyxError
 from pnyx.core.records import Argument, Document, Premise
-from pnyx.judging.students.quality.surface import SURFACE, QualityModel, extract, read_model
+from pnyx.judging.students.surface_quality import SURFACE, QualityModel, extract, read_model
 from pnyx.search.build import add_to_index, build_index
+from pnyx.search.document_quality import FEATURE, HOW, rated_text, score_documents
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.index import Index
-from pnyx.search.quality.documents import FEATURE, HOW, rated_text, score_documents
 from tries import tries
 
 MODEL = QualityModel.load()

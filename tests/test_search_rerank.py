@@ -14,10 +14,10 @@ from chat_server import ChatServer
 from pnyx.core.errors import InputError
 from pnyx.core.records import Question
 from pnyx.judging.answers import Judged, Provenance, Unscored
-from pnyx.judging.combining.panel import Panel
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.panel import Panel
 from pnyx.judging.questions import Ranking
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pnyx.core.errors import IndexFolderError, InputError, PnyxError
-from pnyx.core.locks import locked
+from pnyx.core.folders import locked
 from pnyx.core.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.index import Index

@@ -12,7 +12,7 @@ import pytest
 from page_fixture import PHONE, Watched, served, served_by_command
 from pnyx.core.records import Argument, Document, Premise
 from pnyx.formats.bundled_example import load_example
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
 
 pytestmark = pytest.mark.slow

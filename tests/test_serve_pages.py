@@ -11,7 +11,7 @@ from pnyx.core.records import Argument, Document
 from pnyx.display.text import clean
 from pnyx.formats.bundled_example import load_example
 from pnyx.formats.text.tokens import Tokenizer
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.search import Index, Scoring, build_index, cluster_documents, score_documents
 from pnyx.search.explain import Explanation, explain
 from pnyx.web.ask.address import SearchQuery, document_link, read_search_query

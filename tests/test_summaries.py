@@ -22,8 +22,8 @@ from pnyx.judging.measures.summary import (
 )
 from pnyx.stats.base import Bootstrap
 from pnyx.stats.intervals import cluster_mean
+from pnyx.web.results.overview import summaries_of
 from pnyx.web.results.records import SourceRow
-from pnyx.web.results.summaries import summaries_of
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 import pnyx.cases.extractive
-import pnyx.search.reasons
+import pnyx.search.quotable
 from command import run
 from pnyx.cases.case import Draft
 from pnyx.cases.extractive import MIN_PREMISE, ExtractiveWriter, _Point, headline
 from pnyx.core.records import Argument, Document, Premise, Question
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.flow import run_blocking
-from pnyx.search.quotable import flaw
-from pnyx.search.reasons import MIN_REASON, reason_inputs, reason_probabilities
+from pnyx.search.quotable import MIN_REASON, flaw, reason_inputs, reason_probabilities
 
 QUESTION = Question("q", "Should rents be capped?")
 
@@ -224,7 +223,7 @@ def test_the_inputs_are_what_they_are_said_to_be() -> None:
     assert inputs[:, 2].tolist() == [1, 1, 0]
     assert inputs[:, 3].tolist() == [1, 0, 0]
     assert inputs[:, 4:] == pytest.approx(vectors)
-    stored = json.loads(pnyx.search.reasons.WEIGHTS.read_text("utf-8"))
+    stored = json.loads(pnyx.search.quotable.WEIGHTS.read_text("utf-8"))
     assert len(stored["weights"]) == inputs.shape[1]
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from case_fixture import JUDGE, argued, build_case, unscored, yes
-from pnyx.cases.case import LIKELIHOODS, LIKELY_SIDE, likelihood, submitted_response, warning
+from pnyx.cases.case import LIKELIHOODS, LIKELY_SIDE, likelihood, warning
+from pnyx.cases.citations import submitted_response
 from pnyx.cases.page.markdown import render_markdown
 from pnyx.cases.page.report import render_html
 from pnyx.core.records import Document

@@ -13,8 +13,14 @@ import pytest
 from chat_replies import blocks_in, question_reply, sides_reply
 from chat_server import ChatServer
 from pnyx.cases import passage_sides
-from pnyx.cases.model_sides import BATCH, ModelSides, PassageAnswer, _confidence, joined_shares
-from pnyx.cases.model_weight import Weighing
+from pnyx.cases.model_sides import (
+    BATCH,
+    ModelSides,
+    PassageAnswer,
+    Weighing,
+    _confidence,
+    joined_shares,
+)
 from pnyx.cases.plan import ASKED
 from pnyx.cli import main
 from pnyx.core.records import Document, Question, judged_text

@@ -54,7 +54,7 @@ from pnyx.cases.options import ArgueSpec
 from pnyx.cases.plan import Plan
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import Judge
-from pnyx.judging.open_judge import default_judge
+from pnyx.judging.counted_judge import default_judge
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher

@@ -31,8 +31,7 @@ from pnyx.formats.text.segment import split_sentences
 from pnyx.judging.statements import statements
 from pnyx.judging.students.regression import fit_regression
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.search.quotable import flaw, is_quotable
-from pnyx.search.reasons import MIN_REASON, reason_inputs
+from pnyx.search.quotable import MIN_REASON, flaw, is_quotable, reason_inputs
 
 SOURCES = Path(__file__).with_name("folders")
 STRENGTH = 1 / 300

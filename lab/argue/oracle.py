@@ -46,7 +46,7 @@ from pnyx.cases.open_citations import citation_judge
 from pnyx.cases.open_writer import argue_plan, open_writer
 from pnyx.cases.options import ArgueSpec
 from pnyx.core.records import Question
-from pnyx.judging.open_judge import default_judge
+from pnyx.judging.counted_judge import default_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import PaidModelSpec
 from pnyx.models.embed.embedder import embedder_from

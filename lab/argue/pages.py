@@ -22,14 +22,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 from debate_sets import NEAR, Debates, packed_lines, parts_of, table, tidy
 
 from pnyx.core.records import Document, Question
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.search.build import build_index
+from pnyx.search.document_quality import score_documents
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.features.vectors import VECTORS, embed_documents
 from pnyx.search.index import Index
-from pnyx.search.quality.documents import score_documents
 
 SETS = ("debatewise", "procon", "idebate")
 

@@ -37,12 +37,12 @@ from pnyx.core.records import Document, Question, judged_text
 from pnyx.formats.bundled_example import load_example
 from pnyx.judging.base import Judge
 from pnyx.judging.students.judge import PackagedJudge
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.build import build_index
+from pnyx.search.document_quality import score_documents
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
-from pnyx.search.quality.documents import score_documents
 
 DRAWS = 2000
 

@@ -30,8 +30,8 @@ from pnyx.judging.base import Judge, ask
 from pnyx.judging.calibration.curves import best_f1_threshold, fit
 from pnyx.judging.calibration.recalibration import Recalibrated, Recalibration
 from pnyx.judging.calibration.selective import choose_thresholds
-from pnyx.judging.combining.panel import Cascade
 from pnyx.judging.measures.registry import MEASURES
+from pnyx.judging.panel import Cascade
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.students.lexical import LexicalTrainer
 from pnyx.judging.students.student import StudentJudge, open_student

@@ -23,8 +23,8 @@ from sklearn.preprocessing import StandardScaler
 
 import pnyx
 from pnyx.judging.questions import Rating
-from pnyx.judging.students.quality.overall import OVERALL, load_overall_quality
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.overall_quality import OVERALL, load_overall_quality
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.stats.base import Bootstrap
 from pnyx.stats.correlation import weighted_pearson, weighted_spearman
 from pnyx.stats.intervals import draw_weights, percentile_interval

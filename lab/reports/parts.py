@@ -25,7 +25,7 @@ from pnyx.formats.bundled_example import load_example
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.flow import run_blocking
 from pnyx.reports.writing.candidates import gather, queries_of
-from pnyx.reports.writing.gaps import lacking_parts
+from pnyx.reports.writing.report import lacking_parts
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index

@@ -29,7 +29,7 @@ from processes import EngineError, Lucene
 from speed import Run, parity_table, real_text
 
 from pnyx.formats.text.tokens import _STEP_2, _STEP_3, _STEP_4, Tokenizer
-from pnyx.formats.text.word_breaks import automaton
+from pnyx.formats.text.words import automaton
 from pnyx.search.lexical.term_numbers import WordNumbers
 
 sys.path.append(str(Path(__file__).parents[1] / "judging"))

@@ -11,9 +11,10 @@ import numpy as np
 from effectiveness_sets import Collection
 
 from pnyx.core.records import Question, RunEntry
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.embedder import Embedder
 from pnyx.search.build import build_index
+from pnyx.search.document_quality import score_documents
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.features.clusters import DEFAULT_SPACE, cluster_documents
 from pnyx.search.features.topic_points import Space
@@ -22,7 +23,6 @@ from pnyx.search.index import Index
 from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.plan import PARAMETERS, Scoring
-from pnyx.search.quality.documents import score_documents
 from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.diversify import mmr, of_best
 from pnyx.search.ranking.fusion import RankedList

@@ -36,7 +36,7 @@ from sklearn.svm import SVC, LinearSVR
 
 from pnyx.judging.measures.binary import weighted_brier as weighted_mse
 from pnyx.judging.measures.binary import weighted_ece
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.stats.base import Bootstrap
 from pnyx.stats.correlation import weighted_pearson, weighted_spearman

@@ -39,8 +39,8 @@ from pnyx.display.tables import Column, Table, filled
 from pnyx.formats.rated_texts import RatedText, read_rated
 from pnyx.judging.calibration.curves import folds_of
 from pnyx.judging.measures.binary import weighted_brier, weighted_f1
-from pnyx.judging.students.quality.surface import SURFACE, VERSION, QualityModel
-from pnyx.search.quality.files import (
+from pnyx.judging.students.surface_quality import SURFACE, VERSION, QualityModel
+from pnyx.search.quality_models import (
     FILES,
     FORMAT,
     MANIFEST,

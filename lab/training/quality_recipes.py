@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.judging.calibration.curves import folds_of
-from pnyx.judging.students.quality.surface import (
+from pnyx.judging.students.surface_quality import (
     HASH_BITS,
     MAX_DEVIATION,
     SURFACE,
@@ -25,7 +25,7 @@ from pnyx.judging.students.quality.surface import (
     QualityModel,
     extract,
 )
-from pnyx.search.quality.files import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
+from pnyx.search.quality_models import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -33,7 +33,7 @@ from quality_recipes import (
     scaled_model,
 )
 
-from pnyx.judging.students.quality.surface import SURFACE, VERSION, Features, Head, QualityModel
+from pnyx.judging.students.surface_quality import SURFACE, VERSION, Features, Head, QualityModel
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path(__file__).parents[2] / "src" / "pnyx" / "judging" / "students" / "weights"

@@ -36,8 +36,8 @@ from train_quality import (
 )
 
 from pnyx.judging.calibration.curves import folds_of
-from pnyx.judging.students.quality.overall import ENCODER, Mix, OverallQuality, StatesHead
-from pnyx.judging.students.quality.surface import MAX_DEVIATION, QualityModel
+from pnyx.judging.students.overall_quality import ENCODER, Mix, OverallQuality, StatesHead
+from pnyx.judging.students.surface_quality import MAX_DEVIATION, QualityModel
 from pnyx.models.embed.encoder import load_encoder
 
 OUT = Path(__file__).parents[2] / "src" / "pnyx" / "judging" / "students" / "weights"

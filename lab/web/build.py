@@ -12,7 +12,7 @@ from pathlib import Path
 
 from idebate_corpus import arguments
 
-from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
 

@@ -31,12 +31,12 @@ from .core.records import Argument, Document, Perspective, Question, Response
 from .formats.reading import read_evidence, read_qrels, read_questions, read_run
 from .judging.answers import Judged, Unscored
 from .judging.base import Judge, ask
-from .judging.combining.panel import Cascade, Panel
 from .judging.llm.judge import LlmJudge
 from .judging.lookup import HumanLabels, Lookup
 from .judging.measures.agreement import measure_agreement
 from .judging.measures.ppi import prediction_powered
 from .judging.measures.rates import corrected_rate
+from .judging.panel import Cascade, Panel
 from .judging.questions import Preference, Ranking, Rating, Support
 from .judging.store.completions import StoredModel
 from .judging.store.store import Store

@@ -13,9 +13,9 @@ from typing import Any
 from pnyx._version import __version__
 from pnyx.audit.outcomes import outcomes_of
 from pnyx.audit.trials.trials import TRIALS
-from pnyx.core.devices import file_in
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import read_json
+from pnyx.core.folders import file_in
 from pnyx.judging.answers import ANSWERS, MANIFEST
 from pnyx.judging.measures.agreement import measure_agreement
 from pnyx.judging.measures.raters import measure_raters

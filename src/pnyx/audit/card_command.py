@@ -130,7 +130,7 @@ def _card(results: Sequence[str], spec: CardSpec) -> dict[str, Any]:
 def _compare(results: Sequence[str], path: str, spec: CardSpec, *, as_json: bool) -> int:
     """Compare a later card with an earlier one, and return the exit status."""
     from pnyx.audit.card_file import read_card
-    from pnyx.audit.display.drift import drift_table
+    from pnyx.audit.display.check import drift_table
     from pnyx.audit.drift import compare_cards
 
     then = read_card(path)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pnyx.cli.exit_status import EXIT_BAD_INPUT, EXIT_UNSCORED
+from pnyx.cli.options import EXIT_BAD_INPUT, EXIT_UNSCORED
 from pnyx.cli.record import changed_input, check_record
 from pnyx.cli.rerun import arguments_of, environment_of, trusted_record
 from pnyx.core.errors import InputError, OptionError, PnyxError

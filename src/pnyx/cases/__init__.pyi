@@ -5,11 +5,11 @@ from .case import ArguedSide, Case, verdict_rows
 from .extractive import ExtractiveWriter
 from .generate import LlmWriter
 from .limits import Limits, limits_of
-from .page.case_json import render_json
 from .page.markdown import render_markdown
 from .page.report import render_html
 from .plan import Plan
 from .report_plan import WritingPlan
+from .rows import render_json
 
 __all__ = [
     "ArguedSide",

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from pnyx.cases.case import ArguedSide, Case, Draft, Undecided, Writer
 from pnyx.cases.citations import (
     judge_citations,
+    quoted,
     said_of_citations,
     strongest_first,
     without_foreign_citations,
@@ -20,9 +21,7 @@ from pnyx.cases.citations import (
 from pnyx.cases.extractive import ExtractiveWriter
 from pnyx.cases.passage_sides import BY_MODEL, side_chance
 from pnyx.cases.plan import Plan
-from pnyx.cases.qualities import MIDDLING, quality_of
-from pnyx.cases.question_claims import QuestionReading, read_question
-from pnyx.cases.retrieved_documents import RetrievedDocuments, retrieve
+from pnyx.cases.retrieved_documents import MIDDLING, RetrievedDocuments, quality_of, retrieve
 from pnyx.cases.side_assignment import Placing, model_of, placing_of
 from pnyx.cases.side_choice import PlacedPassage, chance, expected_about
 from pnyx.core.records import (
@@ -37,8 +36,6 @@ from pnyx.core.records import (
 from pnyx.formats.text.language import other_language
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import Judge
-from pnyx.judging.measures.responses import precisions
-from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.search.engine import Engine
@@ -47,6 +44,10 @@ from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
 from pnyx.stats.base import Measured
+
+if TYPE_CHECKING:
+    from pnyx.cases.question_claims import QuestionReading
+    from pnyx.judging.store.completions import StoredModel
 
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 """Called with the name of a step and its details, as JSON values.
@@ -101,6 +102,8 @@ def argue(
     retrieved = retrieve(searcher, question, plan)
     reading = None
     if model is not None:
+        from pnyx.cases.question_claims import read_question
+
         texts = [document.text for document in retrieved.documents]
         reading = run_blocking(lambda: read_question(model, question, texts))
         retrieved = retrieve(searcher, question, plan, reading.searches, retrieved)
@@ -332,7 +335,11 @@ def _measures(
 ) -> dict[str, Measured]:
     """Return the expected shares of a side's passages, and the precision of unquoted citations."""
     cited = [p for p in used if p.document.id in response.references]
-    measures = precisions(response, support)
+    measures: dict[str, Measured] = {}
+    if not response.sentences or quoted(response, support) < len(response.sentences):
+        from pnyx.judging.measures.responses import precisions
+
+        measures = precisions(response, support)
     for name, answers in (
         ("on_the_question", [p.relevance for p in cited]),
         ("on_this_side", [p.sided.verdicts[side] for p in cited]),

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pnyx._version import __version__
-from pnyx.cases.model_weight import Weighing
 from pnyx.cases.plan import ARGUED
-from pnyx.cases.side_choice import Expected, chance
+from pnyx.cases.side_choice import Expected
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import (
     SIDES,
@@ -24,11 +23,14 @@ from pnyx.core.records import (
     document_id,
 )
 from pnyx.core.tabular import MOST_COLUMNS, Result, cut_to, width_of
-from pnyx.judging.answers import Answer, Judged, is_quoted, verdict_fields
+from pnyx.judging.answers import Answer, verdict_fields
 from pnyx.judging.judge_names import introduced
 from pnyx.judging.statements import side_names, statements_of
 from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.stats.base import Measured
+
+if TYPE_CHECKING:
+    from pnyx.cases.model_sides import Weighing
 
 LIKELIHOODS: Final[Mapping[str, float]] = {"very likely": 0.8, "likely": 0.6, "possibly": ARGUED}
 """Words for the probability that a passage argues its side, by the least probability.
@@ -345,54 +347,6 @@ def warning(side: ArguedSide) -> str:
         return ""
     chance = percent(side.likely)
     return f"Your documents may not argue this side: the probability that they do is {chance}"
-
-
-def submitted_response(side: ArguedSide, *, scores: bool = False) -> Response:
-    """Return a side's response as it is written to a file.
-
-    Each sentence has its `confidence`: cited document id -> the probabilities that the document
-    argues any side of the question (`on_the_question`), this one if any (`on_this_side`), and this
-    one (`argues_this_side`), None where none is stated, and the last in words (`likelihood`). The
-    metadata holds `side_probability`, how likely the documents argue this side at all, and a
-    `warning` where that is low. With `scores`, a citation's score is its probability of support.
-    """
-    response = with_scores(side.response, side.support) if scores else side.response
-    sentences = tuple(
-        replace(sentence, extra={**sentence.extra, "confidence": _confidence(side, sentence)})
-        for sentence in response.sentences
-    )
-    stated = {} if side.likely is None else {"side_probability": round(side.likely, 6)}
-    warned = {"warning": warning(side)} if side.doubtful else {}
-    metadata = {**response.metadata, **stated, **warned}
-    return replace(response, sentences=sentences, metadata=metadata)
-
-
-def _confidence(side: ArguedSide, sentence: Sentence) -> dict[str, dict[str, float | str | None]]:
-    return {
-        citation.doc_id: {
-            "on_the_question": chance(side.relevance.get(citation.doc_id)),
-            "on_this_side": chance(side.stance.get(citation.doc_id)),
-            "argues_this_side": side.chances.get(citation.doc_id),
-            "likelihood": likelihood(side.chances.get(citation.doc_id)),
-        }
-        for citation in sentence.citations
-    }
-
-
-def with_scores(response: Response, support: Mapping[tuple[int, str], Answer]) -> Response:
-    """Return a response with each citation's probability of support as its score."""
-
-    def scored(position: int, citation: Citation) -> Citation:
-        answer = support.get((position, citation.doc_id))
-        if is_quoted(answer):
-            return replace(citation, score=1.0)
-        return replace(citation, score=answer.probability if isinstance(answer, Judged) else None)
-
-    sentences = (
-        replace(sentence, citations=tuple(scored(position, c) for c in sentence.citations))
-        for position, sentence in enumerate(response.sentences)
-    )
-    return replace(response, sentences=tuple(sentences))
 
 
 def verdict_rows(case: Case) -> Iterator[dict[str, Any]]:

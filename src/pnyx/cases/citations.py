@@ -1,16 +1,17 @@
-"""Citations of a written argument: invalid ones are removed, the others are judged."""
+"""Citations of a written argument: invalid ones are removed, the others judged and written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pnyx.cases.case import Draft
+from pnyx.cases.case import ArguedSide, Draft, likelihood, warning
+from pnyx.cases.side_choice import chance
 from pnyx.core.errors import shorten
-from pnyx.core.records import Evidence, Response, Sentence, judged_text
+from pnyx.core.records import Citation, Evidence, Response, Sentence, judged_text
 from pnyx.formats.text.citations import without_notes
 from pnyx.formats.text.segment import split_sentences
-from pnyx.judging.answers import QUOTED, Answer, Judged
+from pnyx.judging.answers import QUOTED, Answer, Judged, is_quoted
 from pnyx.judging.base import Judge, ask_async
 from pnyx.judging.judge_names import short_name
 from pnyx.judging.questions import Support
@@ -58,6 +59,15 @@ def said_of_citations(judge: str, writer: str, *, quotes: bool) -> str:
     return f"judged by {who}, each against the whole cited passage with its title"
 
 
+def quoted(response: Response, support: Mapping[tuple[int, str], Answer]) -> int:
+    """Return the number of sentences that only quote; no measure counts them."""
+    return sum(
+        bool(sentence.citations)
+        and all(is_quoted(support.get((position, c.doc_id))) for c in sentence.citations)
+        for position, sentence in enumerate(response.sentences)
+    )
+
+
 async def judge_citations(
     question: str,
     response: Response,
@@ -102,3 +112,51 @@ def _quoted(statement: str, text: str) -> str:
     return next(
         (raw_sentence for raw_sentence in raw if without_notes(raw_sentence) == statement), ""
     )
+
+
+def submitted_response(side: ArguedSide, *, scores: bool = False) -> Response:
+    """Return a side's response as it is written to a file.
+
+    Each sentence has its `confidence`: cited document id -> the probabilities that the document
+    argues any side of the question (`on_the_question`), this one if any (`on_this_side`), and this
+    one (`argues_this_side`), None where none is stated, and the last in words (`likelihood`). The
+    metadata holds `side_probability`, how likely the documents argue this side at all, and a
+    `warning` where that is low. With `scores`, a citation's score is its probability of support.
+    """
+    response = with_scores(side.response, side.support) if scores else side.response
+    sentences = tuple(
+        replace(sentence, extra={**sentence.extra, "confidence": _confidence(side, sentence)})
+        for sentence in response.sentences
+    )
+    stated = {} if side.likely is None else {"side_probability": round(side.likely, 6)}
+    warned = {"warning": warning(side)} if side.doubtful else {}
+    metadata = {**response.metadata, **stated, **warned}
+    return replace(response, sentences=sentences, metadata=metadata)
+
+
+def _confidence(side: ArguedSide, sentence: Sentence) -> dict[str, dict[str, float | str | None]]:
+    return {
+        citation.doc_id: {
+            "on_the_question": chance(side.relevance.get(citation.doc_id)),
+            "on_this_side": chance(side.stance.get(citation.doc_id)),
+            "argues_this_side": side.chances.get(citation.doc_id),
+            "likelihood": likelihood(side.chances.get(citation.doc_id)),
+        }
+        for citation in sentence.citations
+    }
+
+
+def with_scores(response: Response, support: Mapping[tuple[int, str], Answer]) -> Response:
+    """Return a response with each citation's probability of support as its score."""
+
+    def scored(position: int, citation: Citation) -> Citation:
+        answer = support.get((position, citation.doc_id))
+        if is_quoted(answer):
+            return replace(citation, score=1.0)
+        return replace(citation, score=answer.probability if isinstance(answer, Judged) else None)
+
+    sentences = (
+        replace(sentence, citations=tuple(scored(position, c) for c in sentence.citations))
+        for position, sentence in enumerate(response.sentences)
+    )
+    return replace(response, sentences=tuple(sentences))

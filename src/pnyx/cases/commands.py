@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,8 @@ from pnyx.core.errors import OptionError, shorten
 from pnyx.core.records import CitationStyle
 from pnyx.core.spec import Spec, opt, out_opt
 from pnyx.formats.text_types import SourceName
-from pnyx.judging.counted_judge import spending_line, watched
+from pnyx.judging.counted_judge import default_judge, spending_line, watched
 from pnyx.judging.judge_names import introduced
-from pnyx.judging.open_judge import default_judge
 from pnyx.judging.options import PaidModelSpec
 from pnyx.search.common_index import IndexCommand, open_documents
 from pnyx.search.open_search import open_searcher
@@ -97,7 +96,6 @@ def command(
     """
     from pnyx.cases.argument import argue
     from pnyx.cases.case import with_settings
-    from pnyx.cases.stand_ins import StandInJudge
     from pnyx.core.placement import placed_together
     from pnyx.search.split_documents import size_of
 
@@ -112,15 +110,19 @@ def command(
         open_writing_models(model, citations, say) as models,
         watched(default_judge(models.llm), models.models) as judge,
     ):
-        stand_in: Callable[[Judge], Judge] = StandInJudge if model.plan else lambda judge: judge
-        deciding, plan = stand_in(judge), argue_plan(spec)
+        deciding: Judge = judge
+        citing: Judge = judge.alongside(models.citation_judge)
+        if model.plan:
+            from pnyx.cases.stand_ins import StandInJudge
+
+            deciding, citing = StandInJudge(deciding), StandInJudge(citing)
         case = argue(
             open_searcher(opened, search, models.llm, deciding, say),
             topic,
             judge=deciding,
             writer=_writer(spec, models.llm, plan=model.plan),
-            citation_judge=stand_in(judge.alongside(models.citation_judge)),
-            plan=replace(plan, most=True) if model.plan else plan,
+            citation_judge=citing,
+            plan=replace(argue_plan(spec), most=model.plan),
             model=models.llm,
         )
         if model.plan:
@@ -133,7 +135,7 @@ def command(
             write_responses_file(output.out, [case], output.style)
         write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
-        from pnyx.cases.page.case_json import render_json
+        from pnyx.cases.rows import render_json
 
         click.echo(render_json(case), nl=False)
     _say(case, paged=bool(printed or output.html or output.md), printed=printed)
@@ -141,12 +143,12 @@ def command(
 
 
 def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
-    from pnyx.cases.stand_ins import StandInWriter
-
     writer = open_writer(spec, llm)
     if not plan:
         quick = type(writer).__name__ == "ExtractiveWriter"
         return writer if quick or sys.stderr.isatty() else _Told(writer)
+    from pnyx.cases.stand_ins import StandInWriter
+
     return StandInWriter(writer, spec.points, spec.words)
 
 
@@ -164,18 +166,21 @@ def _print_plan(
 
 def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
     """Write the report as one HTML file and as Markdown, if names are given."""
-    from pnyx.cases.page.markdown import render_markdown
-    from pnyx.cases.page.report import render_html
     from pnyx.core.files import write_text
 
-    for path, render in ((html, render_html), (md, render_markdown)):
-        if path:
-            write_text(path, render(case))
+    if html:
+        from pnyx.cases.page.report import render_html
+
+        write_text(html, render_html(case))
+    if md:
+        from pnyx.cases.page.markdown import render_markdown
+
+        write_text(md, render_markdown(case))
 
 
 def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:
     """Write the responses of cases as TREC RAG JSONL, empty ones for sides without evidence."""
-    from pnyx.cases.case import submitted_response
+    from pnyx.cases.citations import submitted_response
     from pnyx.core.files import atomic_text
     from pnyx.formats import write_responses
 

@@ -17,8 +17,7 @@ from pnyx.judging.llm.prompts import Prompt, load_prompt
 from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.llm.templates import block
 from pnyx.judging.store.completions import StoredModel
-from pnyx.models.chat.prompt_counts import cuts_prompt
-from pnyx.models.chat.types import ChatRequest
+from pnyx.models.chat.types import ChatRequest, cuts_prompt
 
 WORDS_PER_TOKEN = 0.7
 """English words per token, a low estimate, since tokenizers differ."""

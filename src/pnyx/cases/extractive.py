@@ -20,8 +20,14 @@ from pnyx.formats.text.citations import without_notes
 from pnyx.formats.text.segment import split_sentences
 from pnyx.judging.statements import statements_of
 from pnyx.models.embed.encoder import Encoder, load_encoder
-from pnyx.search.quotable import MAX_SENTENCES, flaw, has_verb, is_quotable
-from pnyx.search.reasons import MIN_REASON, reason_probabilities
+from pnyx.search.quotable import (
+    MAX_SENTENCES,
+    MIN_REASON,
+    flaw,
+    has_verb,
+    is_quotable,
+    reason_probabilities,
+)
 
 _BORNE = ("leaning", "conceding")
 """Flaws that are accepted if no passage of a side has a sentence without flaws."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from pnyx.core.errors import OptionError
 from pnyx.core.spec import Spec, opt
 from pnyx.formats.text_types import LanguageModelName
-from pnyx.judging.open_models import Say, one_model, open_models
 
 if TYPE_CHECKING:
     from pnyx.judging.base import Judge
+    from pnyx.judging.open_models import Say
     from pnyx.judging.options import PaidModelSpec
     from pnyx.judging.store.completions import StoredModel
 
@@ -62,6 +62,11 @@ def open_writing_models(
     named, other = model.models, citations.other_model
     if citations.given("citation_judge") and not named:
         raise OptionError("--citation-judge requires --llm: quotations need no judge")
+    if not named:
+        yield WritingModels(None, citation_judge(None))
+        return
+    from pnyx.judging.open_models import one_model, open_models
+
     if other is None:
         with open_models(model, named, say, model) as opened:
             llm = one_model(opened)

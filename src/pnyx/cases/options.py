@@ -9,7 +9,7 @@ from pnyx.core.errors import InputError, OptionError
 from pnyx.core.records import Question, question_id
 from pnyx.core.spec import Spec, file_opt, opt
 from pnyx.formats.text_types import FileName, Words
-from pnyx.judging.open_questions import why_no_sides
+from pnyx.judging.statements import why_no_sides
 
 
 class ArgueSpec(

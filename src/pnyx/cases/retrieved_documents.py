@@ -1,12 +1,16 @@
-"""The documents that a question is argued from: of different texts, by one search or several."""
+"""The documents that a question is argued from, by one search or several, and their quality."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pnyx.cases.plan import Plan
 from pnyx.core.records import Evidence, Question
+from pnyx.search.engine import Engine
 from pnyx.search.hits import SearchHits
 from pnyx.search.pipeline import Searcher
 from pnyx.search.ranking.fusion import RRF_CONSTANT
@@ -78,3 +82,26 @@ def _fused(rankings: Sequence[Sequence[str]]) -> list[str]:
         for rank, doc_id in enumerate(ranking, 1):
             scores[doc_id] = scores.get(doc_id, 0.0) + 1.0 / (RRF_CONSTANT + rank)
     return sorted(scores, key=lambda doc_id: -scores[doc_id])
+
+
+MIDDLING = 0.5
+"""Assumed quality, only for ordering, of a document of unknown quality."""
+
+
+def quality_of(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str, float], bool]:
+    """Return the share of documents of lower quality by id, and whether among all documents."""
+    ids = [document.id for document in documents]
+    info = engine.feature_info("quality")
+    of_all = info is not None and info.documents == len(engine)
+    if of_all:
+        shares = engine.quality_shares(ids)
+    else:
+        from pnyx.judging.students.surface_quality import QualityModel, predictions
+        from pnyx.search.document_quality import rated_text
+
+        scores, _ = predictions(
+            QualityModel.load(), [rated_text(document) for document in documents]
+        )
+        shares = np.searchsorted(np.sort(scores), scores) / max(1, len(scores))
+    pairs = zip(ids, map(float, shares), strict=True)
+    return {doc_id: share for doc_id, share in pairs if not math.isnan(share)}, of_all

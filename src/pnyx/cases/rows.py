@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 from pydantic import Field
@@ -254,3 +255,8 @@ def case_row(case: Case) -> CaseRow:
 def _open_row(passage: Undecided) -> dict[str, Any]:
     sides = {str(side): verdict_fields(answer) for side, answer in passage.stance.items()}
     return {"doc_id": passage.doc_id, "relevance": verdict_fields(passage.relevance), **sides}
+
+
+def render_json(case: Case) -> str:
+    """Return the case in the format of `pnyx argue --json`."""
+    return json.dumps(case_row(case).model_dump(), ensure_ascii=False, indent=2) + "\n"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pnyx.cases.model_sides import ModelSides
 from pnyx.cases.passage_sides import PassageSides, PassageStances, SideChances, relevance_of
 from pnyx.cases.plan import Plan
 from pnyx.cases.side_choice import PlacedPassage, place, settled_by_label
 from pnyx.core.records import Evidence, Question, judged_text
 from pnyx.judging.base import Judge
-from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.students.judge import PackagedJudge
 from pnyx.search.pipeline import Searcher
 from pnyx.search.sides import match_labels
+
+if TYPE_CHECKING:
+    from pnyx.cases.model_sides import ModelSides
+    from pnyx.judging.store.completions import StoredModel
 
 _BY_LABEL = "by_label: the corpus's label decides"
 
@@ -115,6 +118,8 @@ def placing_of(
     passages = PassageSides(searcher.engine, searcher.embedder) if by_passages else None
     sides = None
     if passages is not None and model is not None:
+        from pnyx.cases.model_sides import ModelSides
+
         sides = ModelSides(model, posed or question, most=plan.most)
     return Placing(searcher, question, judge, plan, passages, sides)
 
@@ -122,4 +127,8 @@ def placing_of(
 def model_of(judge: Judge) -> StoredModel | None:
     """Return the language model that a judge asks, if it is one."""
     model = getattr(judge, "model", None)
+    if model is None:
+        return None
+    from pnyx.judging.store.completions import StoredModel
+
     return model if isinstance(model, StoredModel) else None

@@ -16,16 +16,16 @@ from typing import Any, Final
 import click
 
 from pnyx._version import __version__
-from pnyx.cli.exit_status import EXIT_BAD_INPUT as EXIT_BAD_INPUT
-from pnyx.cli.exit_status import EXIT_INTERRUPTED as EXIT_INTERRUPTED
-from pnyx.cli.exit_status import EXIT_UNSCORED as EXIT_UNSCORED
+from pnyx.cli.options import EXIT_BAD_INPUT as EXIT_BAD_INPUT
+from pnyx.cli.options import EXIT_INTERRUPTED as EXIT_INTERRUPTED
+from pnyx.cli.options import EXIT_UNSCORED as EXIT_UNSCORED
 from pnyx.cli.params import Group, plugin_command, write_plugins
 from pnyx.core.errors import InputError, PnyxError, escaped
 from pnyx.core.plugins import Plugin, plugin_commands
-from pnyx.core.rooms import SECTIONS, room_commands
+from pnyx.core.rooms import SECTIONS, RoomCommands, room_commands
 
-COMMANDS: Final = {name: door.summary for name, door in room_commands().items()}
-"""Verb -> its summary in `pnyx --help`, from the doors of the rooms (`pnyx.core.rooms`).
+COMMANDS: Final = RoomCommands()
+"""Verb -> its command, from the doors of the rooms (`pnyx.core.rooms`).
 
 Others are plugins of the group `pnyx.commands`."""
 
@@ -75,7 +75,7 @@ class LazyGroup(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one verb's command."""
         if cmd_name in COMMANDS:
-            command: click.Command = room_commands()[cmd_name].load()
+            command: click.Command = COMMANDS[cmd_name]
             return command
         plugin = plugin_command(cmd_name, self.plugin_commands().get(cmd_name))
         if plugin is None and cmd_name in _GONE:

@@ -115,8 +115,8 @@ class _Data:
 
 
 def _read(answers: Path, labels: str) -> _Data:
+    from pnyx.core.folders import file_hash
     from pnyx.judging.measures.ground_truth import join_labels
-    from pnyx.judging.runs.pairs import file_hash
     from pnyx.judging.verdicts import read_verdicts
 
     files = {}

@@ -23,9 +23,8 @@ from pnyx.judging.tasks import TASKS
 if TYPE_CHECKING:
     from pnyx.judging.formats import JudgingFormat
     from pnyx.judging.open_judge import SupportOf
-    from pnyx.judging.questions import JudgeQuestion
+    from pnyx.judging.questions import JudgeQuestion, PairSource
     from pnyx.judging.rag.rag_items import RagItems
-    from pnyx.judging.runs.pairs import PairSource
 
 
 class ItemSpec(
@@ -85,10 +84,11 @@ class ItemSpec(
         return ", ".join(self.runs), pairs
 
     def _read(self, task: str, items: str, file_format: FormatSpec) -> Sequence[JudgeQuestion]:
-        from pnyx.judging.runs.responses import holds_responses
+        if task == "quality":
+            from pnyx.judging.runs.responses import holds_responses
 
-        if task == "quality" and holds_responses(items):
-            return file_format.texts(TASKS[task], items)
+            if holds_responses(items):
+                return file_format.texts(TASKS[task], items)
         questions: Sequence[Any] = file_format.read(
             TASKS[task], items, columns=self.mapping, on_rag=_say_read
         )
@@ -243,7 +243,7 @@ def _say_overall(
 ) -> None:
     """Say which dimensions the packaged judge does not rate, for items that name none."""
     from pnyx.judging.dimensions import dimensions_of
-    from pnyx.judging.students.quality.overall import OVERALL
+    from pnyx.judging.students.overall_quality import OVERALL
 
     if not (isinstance(items, Sequence) and isinstance(questions, Sequence)):
         return

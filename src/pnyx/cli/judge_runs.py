@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from pnyx.judging.judge_kinds import JudgeKind
     from pnyx.judging.llm.plan import PlannedModel
     from pnyx.judging.options import JudgeSpec, SpendingSpec
-    from pnyx.judging.questions import JudgeQuestion
-    from pnyx.judging.runs.pairs import PairSource
+    from pnyx.judging.questions import JudgeQuestion, PairSource
     from pnyx.judging.runs.shards import Shard
     from pnyx.judging.store.completions import StoredModel
 

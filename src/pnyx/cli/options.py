@@ -1,4 +1,4 @@
-"""Shared by several verbs: columns, checks of paths, and printed messages."""
+"""Shared by several verbs: exit statuses, columns, checks of paths, and printed messages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pnyx.cli.exit_status import EXIT_UNSCORED
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.spec import Spec, opt, out_opt
 
@@ -19,6 +18,12 @@ if TYPE_CHECKING:
     from pnyx.core.records import Evidence
     from pnyx.display.tables import Part
     from pnyx.formats.file_account import FileAccount
+
+
+EXIT_BAD_INPUT: Final = 2
+EXIT_UNSCORED: Final = 3
+"""Finished, but something is unscored."""
+EXIT_INTERRUPTED: Final = 130
 
 
 class ColumnSpec(Spec, rare="columns"):

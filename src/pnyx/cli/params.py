@@ -22,9 +22,8 @@ import click
 from click.exceptions import Exit
 
 from pnyx.cli.config import RESTRICTED, config_options, save_config
-from pnyx.cli.exit_status import EXIT_INTERRUPTED
-from pnyx.cli.options import Outcome
-from pnyx.cli.param_types import Raw as Raw
+from pnyx.cli.options import EXIT_INTERRUPTED, Outcome
+from pnyx.cli.settings import Raw as Raw
 from pnyx.cli.settings import SettingOption, set_option
 from pnyx.cli.settings import SpecOption as SpecOption
 from pnyx.cli.spec_options import MORE, SETTINGS, plain_type, takes
@@ -59,7 +58,7 @@ class Command(click.Command):
         words: Mapping[str, click.Command] | None = None,
         **more: Any,
     ) -> None:
-        self.resumes, self.words = resumes, words or {}
+        self.resumes, self.words = resumes, {} if words is None else words
         super().__init__(*args, **more)
 
     def kind_of(self, parameter: click.Parameter) -> TextKind | None:

@@ -14,14 +14,13 @@ from typing import Any
 import click
 
 from pnyx.cli.params import Command, Raw, SpecOption
-from pnyx.core.errors import InputError, escaped
+from pnyx.core.errors import InputError, escaped, printable
 from pnyx.core.files import read_json
 from pnyx.core.placement import newest
 from pnyx.core.restricted_mode import hides_text
 from pnyx.core.spec import main_flag
 from pnyx.formats.text_types import TextKind, is_address_like
 from pnyx.judging.answers import MANIFEST
-from pnyx.models.chat.types import printable
 from pnyx.models.http.addresses import shown_address
 
 _UNDECIDING = frozenset(
@@ -143,7 +142,7 @@ def versions() -> dict[str, str]:
 
 def input_hash(path: str) -> str | None:
     """Return SHA-256 of a file, of a folder's files, of an index's content, or of all answers."""
-    from pnyx.judging.runs.pairs import file_hash
+    from pnyx.core.folders import file_hash
 
     manifest = (read_json(Path(path) / MANIFEST) or {}) if Path(path).is_dir() else {}
     if manifest.get("format") == "pnyx-results":  # other files hold times and costs

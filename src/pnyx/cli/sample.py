@@ -13,9 +13,9 @@ from pnyx.cli.options import ColumnSpec, Outcome
 from pnyx.cli.params import Raw, verb
 from pnyx.cli.record import changed_input, check_record
 from pnyx.cli.rerun import READABLE, TrustSpec, allowed_addresses, trusted_record
-from pnyx.core.devices import refuse_devices
 from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pnyx.core.folders import refuse_devices
 from pnyx.core.network import network_limited_to
 from pnyx.core.placement import placed_together
 from pnyx.core.rooms import load, named

@@ -14,9 +14,8 @@ import click
 from click.core import ParameterSource
 
 from pnyx.cli.config import RESTRICTED, read_settings
-from pnyx.cli.param_types import Number, NumberRange, Text
-from pnyx.cli.param_types import Raw as Raw
-from pnyx.cli.settings import SettingOption
+from pnyx.cli.settings import Number, NumberRange, SettingOption, Text
+from pnyx.cli.settings import Raw as Raw
 from pnyx.cli.settings import SpecOption as SpecOption
 from pnyx.core.spec import Opt, Spec, flags_of, help_of, opts_of
 from pnyx.formats.text_types import TextKind

@@ -90,7 +90,7 @@ class Collection:
                 that lacks what the search needs.
             ModelError: the language model or the embedder cannot be used.
         """
-        from pnyx.judging.open_judge import default_judge
+        from pnyx.judging.counted_judge import default_judge
         from pnyx.search.open_search import open_searcher
 
         (spec,) = _specs(options, SearchSpec)
@@ -134,8 +134,7 @@ class Collection:
         from pnyx.cases.argument import argue
         from pnyx.cases.case import with_settings
         from pnyx.cases.open_writer import argue_plan, open_writer
-        from pnyx.judging.counted_judge import spending_line, watched
-        from pnyx.judging.open_judge import default_judge
+        from pnyx.judging.counted_judge import default_judge, spending_line, watched
         from pnyx.search.open_search import open_searcher
         from pnyx.search.split_documents import size_of
 
@@ -172,8 +171,8 @@ class Collection:
         from pnyx.cases.limits import limits_of
         from pnyx.formats import ReportRequest
         from pnyx.judging.counted_judge import watched
-        from pnyx.reports.open_writers import open_reporter, report_plan, rules_of
         from pnyx.reports.writing.report import report
+        from pnyx.reports.writing_options import open_reporter, report_plan, rules_of
         from pnyx.search.open_search import open_searcher
 
         spec, submission, search, citations = _specs(

@@ -16,9 +16,11 @@ __all__ = [
     "PluginError",
     "PnyxError",
     "escaped",
+    "printable",
     "shorten",
 ]
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SECRET = re.compile(r"(?<=:/)(/?)[^/@\s]+@")
 """User and password in an address, even if it was mistaken for a path."""
 _MAX_SHOWN = 80
@@ -52,6 +54,11 @@ def escaped(value: object, limit: int = 200) -> str:
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """Replace lone surrogates, which files and requests cannot contain."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 class InputError(PnyxError):

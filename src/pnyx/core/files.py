@@ -25,8 +25,8 @@ from pnyx.core.compression import (
     in_utf8,
     utf8_head,
 )
-from pnyx.core.devices import device_status, refuse_devices
 from pnyx.core.errors import InputError, PnyxError, escaped, shorten
+from pnyx.core.folders import device_status, refuse_devices
 from pnyx.core.placement import make_folder, place_folder, placed, recover_folder, temporary_of
 from pnyx.core.placement import temporary as temporary_neighbour
 

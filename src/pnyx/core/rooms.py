@@ -3,16 +3,18 @@
 A room is a folder of `pnyx`. If it has a module `doors`, the upper-case names in that module list
 what the room adds: commands, tasks, measures, pages. Nothing else in the core, the engine, the
 command line or the pages knows a system by name: removing a room removes its doors.
+
+Whoever looks for a name imports only the doors in which it is written, so that a command does not
+import rooms that it does not use.
 """
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
@@ -47,20 +49,23 @@ class CommandDoor:
 class RoomCommands(Mapping[str, Any]):
     """The commands that rooms add below a command, by name; each is imported when it is used."""
 
-    def __init__(self, group: str) -> None:
-        self._doors = room_commands(group)
+    def __init__(self, group: str = "") -> None:
+        self._group = group
 
     def __getitem__(self, name: str) -> Any:
         """Import one command."""
-        return self._doors[name].load()
+        return room_commands(self._group, name)[name].load()
+
+    def __contains__(self, name: object) -> bool:
+        return name in room_commands(self._group, str(name))
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names in their order."""
-        return iter(self._doors)
+        return iter(room_commands(self._group))
 
     def __len__(self) -> int:
         """Return the number of commands."""
-        return len(self._doors)
+        return len(room_commands(self._group))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +112,37 @@ class ReaderDoor:
 
 
 @cache
-def rooms() -> dict[str, ModuleType]:
-    """Return the `doors` modules by the names of their rooms."""
-    names = sorted(part.name for part in pkgutil.iter_modules(pnyx.__path__) if part.ispkg)
+def _sources() -> dict[str, str]:
+    """Return the text of the `doors` modules by the names of their rooms."""
+    paths = (path for folder in pnyx.__path__ for path in Path(folder).glob("*/doors.py"))
+    return {path.parent.name: path.read_text(encoding="utf-8") for path in sorted(paths)}
+
+
+def rooms(name: str = "") -> dict[str, ModuleType]:
+    """Return the `doors` modules by room; with a name, those in which it is written, quoted."""
     return {
-        name: importlib.import_module(f"pnyx.{name}.doors")
-        for name in names
-        if find_spec(f"pnyx.{name}.doors") is not None
+        room: importlib.import_module(f"pnyx.{room}.doors")
+        for room, text in _sources().items()
+        if not name or f'"{name}"' in text
     }
 
 
-def offered(kind: str) -> Iterator[Any]:
-    """Yield everything that the rooms offer of a kind (`COMMANDS`), room by room."""
-    for doors in rooms().values():
+def offered(kind: str, name: str = "") -> Iterator[Any]:
+    """Yield everything that the rooms (see `rooms`) offer of a kind (`COMMANDS`), room by room."""
+    for doors in rooms(name).values():
         yield from getattr(doors, kind, ())
 
 
-def named(kind: str) -> dict[str, Any]:
+def named(kind: str, sought: str = "") -> dict[str, Any]:
     """Return everything that the rooms offer of a named kind (`TASKS`), by name.
+
+    With `sought`, only rooms that have this name are imported.
 
     Raises:
         RuntimeError: two rooms use the same name.
     """
     values: dict[str, Any] = {}
-    for room, doors in rooms().items():
+    for room, doors in rooms(sought).items():
         for name, value in getattr(doors, kind, {}).items():
             if name in values:
                 raise RuntimeError(f"{kind}: two rooms define {name!r}, one of them {room}")
@@ -144,17 +156,20 @@ def required(kind: str, name: str) -> Any:
     Raises:
         PluginError: no room registers it.
     """
-    targets = named(kind)
+    targets = named(kind, name)
     if name not in targets:
         raise PluginError(f"this installation has no room for {name!r} ({kind}); reinstall pnyx")
     return load(targets[name])
 
 
-def room_commands(group: str = "") -> dict[str, CommandDoor]:
-    """Return the commands below `group` (without one: those of the first page), in their order."""
+def room_commands(group: str = "", sought: str = "") -> dict[str, CommandDoor]:
+    """Return the commands below `group` (without one: those of the first page), in their order.
+
+    With `sought`, only rooms that have the command of this name are imported.
+    """
     commands = {
         name: door
-        for door in offered("COMMANDS")
+        for door in offered("COMMANDS", f"{group} {sought}".strip() if sought else "")
         for above, _, name in [door.name.rpartition(" ")]
         if above == group
     }

@@ -14,11 +14,15 @@ from pnyx.core.records import Evidence, Qrel, Question, Response, RunEntry
 from pnyx.formats.base import Format, Options, Row, files_of, strict
 from pnyx.formats.file_account import FileAccount
 from pnyx.formats.format_table import FORMATS
-from pnyx.formats.in_memory import given_evidence
+from pnyx.formats.in_memory import (
+    given_evidence,
+    qrels_in_memory,
+    questions_in_memory,
+    run_in_memory,
+)
 from pnyx.formats.items import ITEM_FORMATS
 from pnyx.formats.recognition import find_format
 from pnyx.formats.reports.responses import ANY_RESPONSES
-from pnyx.formats.runs.retrieval_objects import qrels_in_memory, questions_in_memory, run_in_memory
 
 
 def read_evidence(

@@ -66,7 +66,7 @@ _MAPPED = re.compile(rb'"nugget_bank"\s*:\s*\{')
 """A nugget bank that is keyed by the nuggets' text."""
 
 _IN_TABLES = (None, "questions", "run", "qrels")
-"""Kinds of records that `retrieval_tables` reads."""
+"""Kinds of records that `retrieval_columns` recognises."""
 
 _ID = "[^ \t]+"  # as in the readers: other white space of Unicode is part of an id
 _RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
@@ -100,7 +100,7 @@ def _is_kialo(head: bytes) -> bool:
 
 def _of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
     """Return the format of a table of topics, a run or qrels; None for other tables."""
-    from pnyx.formats.runs.retrieval_tables import format_of_table
+    from pnyx.formats.runs.retrieval_columns import format_of_table
 
     return format_of_table(head, source, kind)
 

@@ -23,9 +23,8 @@ from pnyx.core.errors import InputError, OptionError
 from pnyx.core.spec import Spec, opt, out_opt
 from pnyx.display.results import demo_table
 from pnyx.display.tables import Column, Part, Table, shown
-from pnyx.judging.counted_judge import watched
+from pnyx.judging.counted_judge import default_judge, watched
 from pnyx.judging.judge_names import short_name
-from pnyx.judging.open_judge import default_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import ModelSpec
 

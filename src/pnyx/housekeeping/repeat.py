@@ -12,8 +12,7 @@ from typing import Any
 import click
 
 from pnyx._version import __version__
-from pnyx.cli.exit_status import EXIT_UNSCORED
-from pnyx.cli.options import say
+from pnyx.cli.options import EXIT_UNSCORED, say
 from pnyx.cli.params import Raw, verb
 from pnyx.cli.record import changed_input, check_record, input_hash, versions
 from pnyx.cli.rerun import (

@@ -9,8 +9,6 @@ from .calibration.recalibration import (
     write_calibration,
 )
 from .calibration.selective import ConfidenceRegions, choose_thresholds
-from .combining.panel import Cascade, Panel, Repeats, cascade_from
-from .combining.votes import combine
 from .encoder import EncoderJudge
 from .llm.judge import LlmJudge
 from .llm.requests import Asking
@@ -26,9 +24,10 @@ from .measures.responses import citation_precision, sentence_precision
 from .measures.summary import AnswerSummary, summarise_answers
 from .measures.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .measures.trials import Decline, measure_decline
+from .panel import Cascade, Panel, Repeats, cascade_from
 from .perspectives import ask_perspectives
-from .questions import Preference, Ranking, Rating, Support
-from .runs.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
+from .questions import PairSource, Preference, Ranking, Rating, Support
+from .runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
 from .runs.results import Applied, apply_judge
 from .store.completions import StoredModel
 from .store.store import Store
@@ -40,6 +39,7 @@ from .students.lora_trainer import LoraTrainer
 from .students.student import Student, StudentJudge, open_student, read_student
 from .tasks import read_items
 from .verdicts import Verdict, read_annotations
+from .votes import combine
 
 __all__ = [
     "Agreement",

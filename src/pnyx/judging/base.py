@@ -8,8 +8,7 @@ from itertools import groupby
 from typing import Any, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
 from pnyx.core.errors import InputError
-from pnyx.judging.answer_list import Answers
-from pnyx.judging.answers import Answer, Provenance, Unscored
+from pnyx.judging.answers import Answer, Answers, Provenance, QuestionKind, Unscored
 from pnyx.judging.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking, wanted
 
@@ -134,10 +133,9 @@ def ask(
         pnyx.core.errors.ModelError: the judge cannot continue; earlier answers were emitted.
     """
     from pnyx.core.progress import showing
-    from pnyx.judging.question_rows import questions_of
 
     _refuse_others(judge)
-    listed, single = questions_of(questions, task)
+    listed, single = _listed(questions, task)
     done = 0
 
     with showing("judging") as show:
@@ -177,12 +175,20 @@ async def ask_async(
     judge: Judge, questions: Any, on_answer: Emit | None = None, *, task: str | None = None
 ) -> Answer | Answers:
     """Ask a judge within a running event loop; arguments, answers and errors are as for `ask`."""
-    from pnyx.judging.question_rows import questions_of
-
     _refuse_others(judge)
-    listed, single = questions_of(questions, task)
+    listed, single = _listed(questions, task)
     answers = await _ask_all(judge, listed, on_answer)
     return answers[0] if single else answers
+
+
+def _listed(questions: Any, task: str | None) -> tuple[Sequence[JudgeQuestion], bool]:
+    """Return what `ask` was given as questions, and whether it was a single one."""
+    ready = isinstance(questions, list) and all(isinstance(q, QuestionKind) for q in questions)
+    if ready and task is None:
+        return questions, False
+    from pnyx.judging.question_rows import questions_of
+
+    return questions_of(questions, task)
 
 
 def _refuse_others(judge: object) -> None:

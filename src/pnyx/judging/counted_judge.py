@@ -1,4 +1,4 @@
-"""A judge whose answers are counted as they arrive."""
+"""The judge that a command asks by default, and answers that are counted as they arrive."""
 
 from __future__ import annotations
 
@@ -14,6 +14,17 @@ from pnyx.judging.questions import JudgeQuestion
 
 if TYPE_CHECKING:
     from pnyx.judging.store.completions import StoredModel
+
+
+def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
+    """Return the language model as a judge, or without one the packaged judge of these tasks."""
+    if model is None:
+        from pnyx.judging.students.judge import OF_A_CASE, PackagedJudge
+
+        return PackagedJudge(*(tasks or OF_A_CASE))
+    from pnyx.judging.llm.judge import LlmJudge
+
+    return LlmJudge(model)
 
 
 class _Counts:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pnyx.judging.dimensions.own import OwnDimensions
     from pnyx.judging.formats import JudgingFormat
     from pnyx.judging.options import JudgeSpec
-    from pnyx.judging.questions import JudgeQuestion
-    from pnyx.judging.runs.pairs import PairSource
+    from pnyx.judging.questions import JudgeQuestion, PairSource
     from pnyx.judging.tasks import Task
 
 JudgeSpecT = TypeVar("JudgeSpecT", bound="JudgeSpec")
@@ -111,13 +110,13 @@ class FormatSpec(
         self, task: Task, judge: JudgeSpec, items: PairSource | Sequence[JudgeQuestion]
     ) -> tuple[JudgingFormat | None, PairSource | Sequence[JudgeQuestion]]:
         """Return the format for the items, and their questions in that format."""
-        from pnyx.judging.students.quality.overall import overall_only
-
         form = self.chosen(task, judge)
         if form is not None or self.scale is not None:
             items = self.shaped(task, items, form)
         packaged = not (judge.asks_models or judge.answered_by)
         if task.name == "quality" and packaged and isinstance(items, Sequence):
+            from pnyx.judging.students.overall_quality import overall_only
+
             items = overall_only(items)
         return form, items
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from pnyx.judging.answers import Answer, Judged, notes_on_reading
-from pnyx.judging.combining.votes import provenance_of
 from pnyx.judging.questions import JudgeQuestion, Rating
+from pnyx.judging.votes import provenance_of
 
 
 class Part(NamedTuple):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import SIDES, Side
 from pnyx.formats.fields import Fields
 from pnyx.judging.dimensions import definition, dimensions_of, scales_of
-from pnyx.judging.dimensions.own import OwnDimensions
 from pnyx.judging.questions import Preference, Ranking, RatedShot, Rating, Support
 from pnyx.judging.rag.rag import dimensions_for
 from pnyx.judging.stances import ask_claims, ask_relevance, ask_stance
+
+if TYPE_CHECKING:
+    from pnyx.judging.dimensions.own import OwnDimensions
 
 
 def make_support(fields: Fields) -> Support:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from pnyx.formats.label_words import ADJUDICATED
-from pnyx.judging.combining.votes import most_frequent
 from pnyx.judging.verdicts import Verdict
+from pnyx.judging.votes import most_frequent
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)

@@ -34,17 +34,6 @@ _WARM = 0.7
 """Temperature of repeats if nothing can be reordered: at 0 all would be equal."""
 
 
-def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
-    """Return the language model as a judge, or without one the packaged judge of these tasks."""
-    if model is None:
-        from pnyx.judging.students.judge import OF_A_CASE, PackagedJudge
-
-        return PackagedJudge(*(tasks or OF_A_CASE))
-    from pnyx.judging.llm.judge import LlmJudge
-
-    return LlmJudge(model)
-
-
 @contextlib.contextmanager
 def open_judge(
     task: Task,
@@ -98,7 +87,7 @@ def open_judge(
 
             judge = WithThreshold(judge, spec.threshold)
         if spec.cascade is not None:
-            from pnyx.judging.combining.panel import cascade_from
+            from pnyx.judging.panel import cascade_from
 
             first = make.first(opened[-1] if cheap is not None else None)
             judge = cascade_from(spec.cascade, first, judge)
@@ -166,7 +155,7 @@ class _Maker:
                 )
             if self.spec.expected_scores and self.spec.samples > 1:
                 raise OptionError("samples and expected-scores estimate the same: choose one")
-            from pnyx.judging.combining.panel import Panel
+            from pnyx.judging.panel import Panel
 
             judges = [self._repeated(model) for model in models]
             return judges[0] if len(judges) == 1 else Panel(judges, self.spec.combine)
@@ -196,8 +185,8 @@ class _Maker:
         from pnyx.judging.students.judge import PackagedJudge
 
         if self.form is not None:
-            from pnyx.judging.combining.in_format import Formatted
             from pnyx.judging.llm.prompts import load_prompt
+            from pnyx.judging.panel import Formatted
 
             return Formatted(
                 lambda n: self._placed(PackagedJudge, self._packaged(load_prompt(n).task)),
@@ -248,14 +237,14 @@ class _Maker:
     def _repeated(self, model: StoredModel) -> Judge:
         if self.spec.samples == 1:
             return self._llm(model)
-        from pnyx.judging.combining.panel import Repeats
+        from pnyx.judging.panel import Repeats
 
         return Repeats(lambda n: self._llm(model, n), self.spec.samples, self.spec.combine)
 
     def _llm(self, model: StoredModel, sample: int = 0) -> Judge:
         if self.form is None or self.form.plain(self.task.prompts[0]):
             return self._asking(model, sample, self._prompt())
-        from pnyx.judging.combining.in_format import Formatted
+        from pnyx.judging.panel import Formatted
 
         form, named = self.form, self._format_prompts(self.form)
         prompts = dict(zip(form.prompts, named, strict=False))

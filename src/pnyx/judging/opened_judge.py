@@ -40,7 +40,7 @@ _FILES = ("calibration", "cascade", "cheap")
 
 def deciding_settings(opened: OpenedJudge, spec: JudgeSpec) -> dict[str, Any]:
     """Return what affects the answers besides the judge's name; files by their content."""
-    from pnyx.judging.runs.pairs import file_hash
+    from pnyx.core.folders import file_hash
 
     settings = {k: v for k, v in opened.settings.items() if k not in (*_FILES, "student")}
     named = {name: path for name in _FILES if (path := getattr(spec, name)) is not None}
@@ -59,7 +59,7 @@ def deciding_settings(opened: OpenedJudge, spec: JudgeSpec) -> dict[str, Any]:
 
 def manifest_facts(opened: OpenedJudge, source: str, count: int) -> dict[str, Any]:
     """Return the part of a manifest about the judge, the items and the calls."""
-    from pnyx.models.chat.types import printable
+    from pnyx.core.errors import printable
 
     facts: dict[str, Any] = {
         "items": {"path": printable(source), "count": count},

@@ -5,12 +5,13 @@ A question's task selects prompt and calibration; its kind determines the type o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pnyx.core.errors import shorten
 from pnyx.formats.label_words import LABEL_WORDS
+from pnyx.judging import votes
 from pnyx.judging.answers import (
     Answer,
     Judged,
@@ -22,9 +23,10 @@ from pnyx.judging.answers import (
     notes_on_reading,
     verdict_fields,
 )
-from pnyx.judging.combining import votes
 from pnyx.judging.dimensions import Dimension, Scale, aspect_of, dimensions_of, normalised, scale_of
-from pnyx.judging.dimensions.own import OwnDimensions
+
+if TYPE_CHECKING:
+    from pnyx.judging.dimensions.own import OwnDimensions
 
 _YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 
@@ -367,3 +369,21 @@ def blank(question: JudgeQuestion) -> str:
         if not any(character.isalnum() for text in texts for character in text):
             return f"blank: the {name} has no words"
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class PairSource:
+    """Items that can be iterated over several times.
+
+    Attributes:
+        make: returns an iterator over the items, always the same ones in the same order.
+        about: description of the source with hashes, so that a later run can recognise it.
+        count: the number of items; None if unknown before the end.
+    """
+
+    make: Callable[[], Iterator[Any]]
+    about: Mapping[str, Any]
+    count: int | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.make()

@@ -1,18 +1,25 @@
-"""A judge that answers in Ray workers."""
+"""Judges, the encoder and the quality model in Ray workers."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pnyx.core.errors import ModelError
 from pnyx.judging.answers import Answer
 from pnyx.judging.base import Emit, Judge, ask, chunks_by_text, refuse_other_kinds
 from pnyx.judging.questions import JudgeQuestion
+from pnyx.judging.students.surface_quality import QualityModel
+from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.flow import run_all
 from pnyx.models.ray import RayWorkers
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 _LEAST, _CHUNK = 8, 64
 """Minimum and maximum questions per call: the loss with a worker, seconds of work."""
@@ -68,3 +75,44 @@ def _answer(
     if judge.name != name:
         raise ModelError(f"the judge is {judge.name}, expected {name}")
     return [replace(answer, question=None) for answer in ask(judge, questions)]
+
+
+class RemoteQuality:
+    """A `TextQuality` with exactly the values that this process would predict."""
+
+    def __init__(self, workers: RayWorkers) -> None:
+        local = QualityModel.load()
+        self.name, self.neutral, self._workers = local.name, local.neutral, workers
+
+    def score(self, text: str) -> float | None:
+        """See `TextQuality`."""
+        return self.scores([text])[0]
+
+    def scores(self, texts: Sequence[str]) -> list[float | None]:
+        """Return the scores of many texts at once; see `score`."""
+        return [value for part in self._workers.spread(_scores, texts) for value in part]
+
+
+def _scores(texts: list[str]) -> list[float | None]:
+    return list(map(QualityModel.load().score, texts))
+
+
+class RemoteEmbedder:
+    """An `Embedder` that returns exactly the vectors that this process would compute."""
+
+    def __init__(self, workers: RayWorkers) -> None:
+        local = load_encoder()
+        self.name, self.dimensions, self.max_tokens = local.name, local.dimensions, local.max_tokens
+        self.at_once = local.at_once * workers.count
+        self._workers = workers
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `pnyx.models.embed.embedder.Embedder`."""
+        import numpy as np
+
+        empty = np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.concatenate([empty, *self._workers.spread(_encoded, texts)])
+
+
+def _encoded(texts: list[str]) -> NDArray[np.float32]:
+    return load_encoder().encode(texts)

@@ -9,8 +9,8 @@ from pathlib import Path
 from sys import intern
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from pnyx.core.devices import file_in
 from pnyx.core.errors import InputError, shorten
+from pnyx.core.folders import file_in
 from pnyx.formats.base import Row, located, parse_rows, scan_json_objects, strict, unique
 from pnyx.formats.fields import Fields, number, string
 from pnyx.formats.items import ITEM_FORMATS

@@ -24,8 +24,8 @@ from pnyx.formats.perspectives import Questions
 from pnyx.formats.runs.run_ids import SafeIds
 from pnyx.formats.runs.trec import as_ranked
 from pnyx.judging.base import Judge
-from pnyx.judging.questions import Support
-from pnyx.judging.runs.pairs import PairSource, pairs_of_views
+from pnyx.judging.questions import PairSource, Support
+from pnyx.judging.runs.pairs import pairs_of_views
 from pnyx.judging.runs.results import apply_judge
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.perspectives.bench_plan import PerspectiveBench

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from pnyx.cli.measure.strict import said_strictly
+from pnyx.cli.measure.strict import enough, said_strictly
 from pnyx.cli.measure.tables import named_runs
 from pnyx.cli.options import Outcome, warn
 from pnyx.cli.params import Raw, SpecOption, verb
@@ -20,7 +20,6 @@ from pnyx.formats.runs.sources import run_names
 from pnyx.formats.text_types import FileName, TextKind, Words
 from pnyx.judging.measures.options import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
 from pnyx.perspectives.measure_tables import notes, report
-from pnyx.perspectives.strict import COVERAGE_RULES, check_pairs
 from pnyx.search.measure_leaderboard import LeaderboardSpec
 
 if TYPE_CHECKING:
@@ -273,3 +272,23 @@ def _warn_lost(qrels: Sequence[Qrel], by_topic: Mapping[str, Sequence[Perspectiv
             f"{len(lost)} perspectives have no scored pair and therefore no line in the qrels; "
             f"other tools will ignore them ({topic_names})"
         )
+
+
+COVERAGE_RULES = (
+    "by the campaign's rules, a question missing from a run counts as an empty ranking",
+    "by the campaign's rules, a pair of document and perspective that nobody judged, or whose ids "
+    "are unknown, is a no",
+    "what a judge left unscored stays undecided and never counts as a no: bounds give its range",
+)
+
+
+def check_pairs(result: PerspectiveCoverage, least: float) -> dict[str, float]:
+    """Return run -> share of its pairs of document and perspective that have a verdict.
+
+    InputError: a run has a lower share than `least`, in [0, 1].
+    """
+    counts = {run.name: run.pairs for run in result.runs}
+    if empty := [name for name, n in counts.items() if not n["asked"]]:
+        raise InputError(f"no leaderboard: {escaped(empty[0])} has no pair to judge")
+    shares = {name: n["scored"] / n["asked"] for name, n in counts.items()}
+    return enough(shares, "its pairs", least)

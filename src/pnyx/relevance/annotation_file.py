@@ -15,7 +15,7 @@ from pnyx.judging.opened_judge import OpenedJudge, deciding_settings
 from pnyx.judging.options import JudgeSpec
 
 if TYPE_CHECKING:
-    from pnyx.judging.runs.pairs import PairSource
+    from pnyx.judging.questions import PairSource
     from pnyx.judging.runs.results import Applied
     from pnyx.judging.runs.shards import Shard
 

@@ -15,7 +15,7 @@ from pnyx.cli.params import Group, verb
 from pnyx.core.errors import InputError, OptionError, shorten
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.formats.text_types import SourceName
-from pnyx.judging.open_judge import default_judge
+from pnyx.judging.counted_judge import default_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import ModelSpec, WriterSpec
 from pnyx.relevance.distil_command import distil

@@ -10,15 +10,17 @@ import click
 
 from pnyx.cli.options import Outcome, warn, warn_undefined
 from pnyx.cli.params import verb
-from pnyx.core.errors import InputError, shorten
+from pnyx.core.errors import InputError, escaped, shorten
 from pnyx.core.progress import reporting
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
+from pnyx.display.tables import Column, Table
 from pnyx.formats.text_types import ModelName
-from pnyx.relevance.tables import distilled_table
 
 if TYPE_CHECKING:
     from pnyx.judging.students.trainer import Trainer
+    from pnyx.relevance.distillation import DistilledStudent
     from pnyx.relevance.labelled_pairs import LabelledPair
+
 
 _TRAINED = (
     "--kind combined, late-interaction or lora",
@@ -145,3 +147,22 @@ def _read(paths: Sequence[str]) -> list[LabelledPair]:
             pairs.append(pair)
             seen[key] = f"{shorten(path, 80)} ({shorten(pair.id, 40)})"
     return pairs
+
+
+def distilled_table(distilled: DistilledStudent, out: str) -> Table:
+    """Return the table of a student's measures on held-out questions."""
+    counts, student = distilled.counts, distilled.student
+    columns = (
+        Column("held-out questions"),
+        Column("value", "number"),
+        Column("95 % interval", "interval"),
+        Column("scored of asked", "counts"),
+    )
+    head = (
+        f"{student.kind}: trained on {counts['trained_on']} pairs, calibrated on "
+        f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions; yes "
+        f"from {student.threshold:.3f}"
+    )
+    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in distilled.figures.items()]
+    use = f"wrote {escaped(out)}: use it with --judge {escaped(out)}"
+    return Table(columns, rows, notes=(use,), title=head)

@@ -20,8 +20,14 @@ from pnyx.core.spec import Spec, out_opt, topics_opt
 from pnyx.formats.text_types import FileName, SourceName
 from pnyx.judging.options import PaidModelSpec
 from pnyx.reports.lines import report_line, report_rows
-from pnyx.reports.open_writers import open_form, open_reporter, report_plan, rules_of
-from pnyx.reports.writing_options import SubmissionSpec, WriteReportSpec
+from pnyx.reports.writing_options import (
+    SubmissionSpec,
+    WriteReportSpec,
+    open_form,
+    open_reporter,
+    report_plan,
+    rules_of,
+)
 from pnyx.search.common_index import IndexCommand, open_documents
 from pnyx.search.open_search import open_searcher
 from pnyx.search.options import SearchSpec

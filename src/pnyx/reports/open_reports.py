@@ -55,7 +55,7 @@ def open_report_judge(
         if shots is None:
             yield _with_own_text(opened) if strict else opened
             return
-        from pnyx.judging.runs.pairs import file_hash
+        from pnyx.core.folders import file_hash
         from pnyx.reports.tree.shots import ShotJudge
 
         settings = {"shots": spec.shots, "examples": file_hash(str(spec.examples))}
@@ -115,8 +115,9 @@ class ReportInputs:
 
 def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInputs:
     """Read reports, banks, qrels and documents; InputError if no report has a requested topic."""
+    from pnyx.core.folders import file_hash
     from pnyx.formats import read_nugget_banks
-    from pnyx.judging.runs.pairs import file_hash, questions_by_id
+    from pnyx.judging.runs.pairs import questions_by_id
     from pnyx.reports.tree.open_report import DocumentSources
 
     submitted = read_submissions(runs, strict=spec.strict)

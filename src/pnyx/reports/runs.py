@@ -16,17 +16,24 @@ from typing import Any
 
 from pnyx.core.errors import shorten
 from pnyx.core.files import read_jsonl, write_json, write_jsonl
+from pnyx.core.folders import file_hash
 from pnyx.core.placement import newest, placed_together
 from pnyx.core.records import NODES
 from pnyx.formats.reports.judged_report import OUTCOMES, JudgedReport, NodeAnswer, report_of_row
-from pnyx.judging.answers import MANIFEST, Answer, Provenance, Unscored, answer_of_row, answer_rows
+from pnyx.judging.answers import (
+    MANIFEST,
+    Answer,
+    Provenance,
+    Unscored,
+    answer_of_row,
+    answer_rows,
+    now,
+)
 from pnyx.judging.base import Judge, ask
 from pnyx.judging.questions import Support
 from pnyx.judging.runs.engine import Journal, answer_items
-from pnyx.judging.runs.pairs import file_hash
 from pnyx.judging.runs.results import results_journal, results_manifest, write_answers
 from pnyx.judging.runs.shards import Shard, marked
-from pnyx.judging.store.schema import now
 from pnyx.reports.tree.open_report import STAGES, OpenTopic
 from pnyx.reports.tree.plan import ReportPlan
 from pnyx.reports.tree.walk import judge_topics

@@ -1,6 +1,7 @@
 """The public names of this room, each with its home."""
 
 from .build import add_to_index, build_index
+from .document_quality import QualityModel, score_documents
 from .engine import Hit
 from .explain import Explanation, explain
 from .features.clusters import (
@@ -22,8 +23,7 @@ from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, se
 from .perspectives_index import IndexPerspectives
 from .pipeline import Searcher
 from .plan import Listwise, Scoring, SearchPlan
-from .quality.documents import QualityModel, score_documents
-from .quality.files import read_quality_model
+from .quality_models import read_quality_model
 from .ranking.dense import build_ann, dense_rank
 from .ranking.diversify import mmr, round_robin
 from .ranking.fusion import fuse_rrf, fuse_weighted

@@ -15,11 +15,12 @@ from typing import Any
 
 from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.core.files import atomic_folder
-from pnyx.core.locks import locked
+from pnyx.core.folders import locked
 from pnyx.core.placement import recover_folder
 from pnyx.core.progress import counting
 from pnyx.core.records import Evidence
 from pnyx.formats.text.tokens import Tokenizer
+from pnyx.search.document_quality import score_documents
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 from pnyx.search.lexical import record_codec
@@ -34,7 +35,6 @@ from pnyx.search.lexical.manifest import (
     writing,
 )
 from pnyx.search.lexical.segments import FIELDS, IndexSegment, SegmentBuilder, open_segments
-from pnyx.search.quality.documents import score_documents
 from pnyx.search.sources import IndexSources, reader_of
 
 _PROGRESS_EVERY = 1000

@@ -17,8 +17,7 @@ from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.rooms import RoomCommands
 from pnyx.core.spec import Spec, opt, out_opt, topics_opt
 from pnyx.formats.text_types import SourceName
-from pnyx.judging.counted_judge import watched
-from pnyx.judging.open_judge import default_judge
+from pnyx.judging.counted_judge import default_judge, watched
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import PaidModelSpec
 from pnyx.search.common_index import IndexCommand, missing_question, open_documents

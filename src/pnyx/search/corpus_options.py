@@ -15,7 +15,7 @@ from pnyx.search.options import FeatureSpec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pnyx.judging.students.quality.surface import TextQuality
+    from pnyx.judging.students.surface_quality import TextQuality
     from pnyx.models.embed.embedder import Embedder
     from pnyx.models.ray import RayWorkers
     from pnyx.search.features.clusters import Clusters
@@ -98,7 +98,7 @@ class Makers(contextlib.ExitStack):
 
         if self._spec.engine is None:
             return embedder_from(self._spec.embedder)
-        from pnyx.models.embed.remote import RemoteEmbedder
+        from pnyx.judging.remote import RemoteEmbedder
 
         return RemoteEmbedder(self._workers)
 
@@ -106,7 +106,7 @@ class Makers(contextlib.ExitStack):
         """Return the model that predicts quality."""
         if self._spec.engine is None or self._spec.quality_model is not None:
             return quality_model(self._spec)
-        from pnyx.judging.students.quality.remote import RemoteQuality
+        from pnyx.judging.remote import RemoteQuality
 
         return RemoteQuality(self._workers)
 
@@ -123,10 +123,10 @@ def say_long(reader: SourceReader) -> None:
 def quality_model(spec: FeatureSpec) -> TextQuality:
     """Return the model that predicts quality: the packaged one, or the user's."""
     if spec.quality_model is None:
-        from pnyx.judging.students.quality.surface import QualityModel
+        from pnyx.judging.students.surface_quality import QualityModel
 
         return QualityModel.load()
-    from pnyx.search.quality.files import read_quality_model
+    from pnyx.search.quality_models import read_quality_model
 
     return read_quality_model(spec.quality_model)
 

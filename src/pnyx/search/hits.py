@@ -18,7 +18,6 @@ from pnyx.core.records import (
 )
 from pnyx.core.tabular import Result
 from pnyx.search.engine import Engine, Explainable, Hit, Topic
-from pnyx.search.perspectives import query_for
 from pnyx.search.sides import SideVerdict, label_on, match_labels
 from pnyx.search.topics import TopicMatch
 
@@ -209,7 +208,11 @@ def explain_hits(
     for doc_id in ids:
         perspective = result.found_for.get(doc_id)
         question = result.question
-        text = question.text if perspective is None else query_for(question, perspective)
+        text = question.text
+        if perspective is not None:
+            from pnyx.search.perspectives import query_for
+
+            text = query_for(question, perspective)
         by_text.setdefault(text, []).append(doc_id)
     why: dict[str, Explanation] = {}
     depth = searcher.plan.depth if searcher.plan.staged else 0

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.core.records import Evidence
+from pnyx.search.document_quality import document_quality
 from pnyx.search.engine import Hit, Topic, TopicQuery, open_again
-from pnyx.search.features.clusters import clusters_of, rank_on_topics, why_not_used
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.plan import Scoring
-from pnyx.search.quality.documents import document_quality
 from pnyx.search.ranking.dense import cosines_of, dense_rank
 from pnyx.search.ranking.fusion import RankedList
 from pnyx.search.ranking.scores import question_vector, rank_documents, rank_parts, touche_boosts
@@ -104,10 +103,14 @@ class Index(WordIndex):
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """See `Engine`."""
+        from pnyx.search.features.clusters import clusters_of
+
         return clusters_of(self).topics(self.numbers(ids))
 
     def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:
         """See `Engine`."""
+        from pnyx.search.features.clusters import rank_on_topics, why_not_used
+
         if (problems := why_not_used(self, query)) is not None:
             return [], problems
         return self.doc_ids(rank_on_topics(self, query)), []

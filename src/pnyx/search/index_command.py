@@ -323,7 +323,7 @@ def _count_line(count: int, documents: int) -> str:
 
 
 def _quality(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
-    from pnyx.search.quality.documents import score_documents
+    from pnyx.search.document_quality import score_documents
 
     with counted("predicting quality", _documents(folder)) as advance:
         stats = score_documents(folder, makers.quality(), advance)
@@ -353,7 +353,7 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
 
 
 def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
-    from pnyx.models.embed.cut_texts import cut_line
+    from pnyx.models.embed.embedder import cut_line
     from pnyx.search.features.vectors import embed_documents
 
     embedder = makers.embedder()
@@ -400,7 +400,7 @@ def _documents(folder: str) -> int:
 
 def _model_of(quality: Any) -> str:
     """Return the option that scores new documents with the same model as the others."""
-    from pnyx.judging.students.quality.surface import QualityModel
+    from pnyx.judging.students.surface_quality import QualityModel
 
     name = quality.get("meta", {}).get("model", "")
     if name == QualityModel.load().name:

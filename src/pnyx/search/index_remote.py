@@ -33,7 +33,7 @@ def index_remote(
     as_json: bool,
 ) -> int | Outcome:
     """Load, add to or update the index at an address; see `command` of `pnyx index`."""
-    from pnyx.models.embed.cut_texts import CutCounter, cut_line
+    from pnyx.models.embed.embedder import CutCounter, cut_line
     from pnyx.search.opensearch import load as loading
 
     if features.ann:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.cli.measure.strict import said_strictly
+from pnyx.cli.measure.strict import enough, said_strictly
 from pnyx.cli.measure.tables import (
     PlotSpec,
     compared_legend,
@@ -29,7 +30,6 @@ from pnyx.display.text import many
 from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.measures.options import ComparingSpec
 from pnyx.search.measure_leaderboard import LeaderboardSpec
-from pnyx.search.strict import RANKING_RULES, check_judged
 
 if TYPE_CHECKING:
     from pnyx.display.plots import PlotPanel
@@ -321,3 +321,26 @@ def _questions(result: RetrieverCorrelation) -> Table:
         for question in result.runs[0].per_topic
     ]
     return Table([Column("question"), *columns], rows)
+
+
+RANKING_RULES = (
+    "by the campaign's rules, a topic missing from a run counts as an empty ranking",
+    "by the campaign's rules, an unjudged or unknown document is irrelevant",
+)
+
+
+def check_judged(runs: Mapping[str, str], qrels: str, least: float) -> dict[str, float]:
+    """Return run -> judged share of its first 10 documents, over the topics that it has.
+
+    InputError: a run has less than the share `least`, in [0, 1].
+    """
+    from pnyx.search.measures.retrieval import measure_retrieval
+    from pnyx.stats.base import Bootstrap
+
+    judged = measure_retrieval(runs, qrels, ("Judged@10",), bootstrap=Bootstrap(draws=0))
+    shares: dict[str, float] = {}
+    for run in judged.runs:
+        values = (v["Judged@10"].value for t, v in run.per_topic.items() if t not in run.absent)
+        measured = [value for value in values if value is not None]
+        shares[run.name] = sum(measured) / len(measured)  # never 0: a run without topics is refused
+    return enough(shares, "its first 10 documents", least)

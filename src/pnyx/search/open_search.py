@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pnyx.core.errors import OptionError
-from pnyx.judging.open_models import Say
 from pnyx.search.plan import AUTO, PERSPECTIVES, Listwise, SearchPlan
 
 if TYPE_CHECKING:
     from pnyx.core.records import Unit
     from pnyx.judging.base import Judge
+    from pnyx.judging.open_models import Say
     from pnyx.judging.store.completions import StoredModel
     from pnyx.search.engine import Engine
     from pnyx.search.options import ScoringSpec, SearchSpec

@@ -22,9 +22,8 @@ from pnyx.models.http.flow import run_blocking
 from pnyx.search.engine import Engine, TopicQuery
 from pnyx.search.perspectives import PerspectiveSet, Search
 from pnyx.search.plan import PERSPECTIVES, Scoring
-from pnyx.search.quotable import flaw, is_quotable
+from pnyx.search.quotable import MIN_REASON, flaw, is_quotable, reason_probabilities
 from pnyx.search.ranking.diversify import mmr, round_robin
-from pnyx.search.reasons import MIN_REASON, reason_probabilities
 from pnyx.search.sides import CORPUS_LABEL, ask_sides, match_labels, sided_by_label
 from pnyx.search.topics import TopicMatcher
 

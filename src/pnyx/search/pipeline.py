@@ -26,11 +26,7 @@ from pnyx.search.features.vectors import VECTORS
 from pnyx.search.hits import SearchHits
 from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.open_engine import open_index
-from pnyx.search.perspectives import merge_perspectives, query_for
 from pnyx.search.plan import AUTO, FOUND, SearchPlan, check_least
-from pnyx.search.ranking.diversify import in_order, mmr, of_best
-from pnyx.search.ranking.good_first import POOL, good_first
-from pnyx.search.ranking.rerank import Reranked, at_least, rerank_many, rerank_pointwise
 from pnyx.search.ranking.scores import choose_scoring
 from pnyx.search.sides import SideVerdict, sides_of
 from pnyx.search.split_documents import DocumentRanking
@@ -39,6 +35,7 @@ from pnyx.search.topics import TopicMatcher
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
     from pnyx.search.perspectives import PerspectiveSource
+    from pnyx.search.ranking.rerank import Reranked
 
 _TOGETHER: Final = 64
 """Questions processed together, so that a language model can answer concurrently."""
@@ -159,6 +156,8 @@ class Searcher:
         Good arguments come first where `good_first`; otherwise it is the order of `search`, which
         ranks by the model alone. Raises as `search` does.
         """
+        from pnyx.search.ranking.good_first import POOL
+
         question = as_question(question)
         if not self.good_first:
             return self.search(question, k)
@@ -168,6 +167,8 @@ class Searcher:
 
     def shown(self, result: SearchHits, k: int) -> SearchHits:
         """Return the best `k` of at least `POOL` found by `search`, in the order of `show`."""
+        from pnyx.search.ranking.good_first import good_first
+
         if not self.good_first:
             return replace(result, hits=result.hits[:k])
         hits, good = good_first(self.engine, result.hits)
@@ -187,6 +188,8 @@ class Searcher:
             ranked = [hits for _, hits in work.rankings]
             work.hits = self._diversified(ranked[0]) if self.plan.diversify == "mmr" else ranked[0]
             if work.perspectives:
+                from pnyx.search.perspectives import merge_perspectives
+
                 merged = merge_perspectives(ranked, work.perspectives, max(k, self.plan.depth))
                 work.found_for = {each.hit.doc_id: each.perspective for each in merged}
                 work.hits = [each.hit for each in merged]
@@ -224,6 +227,8 @@ class Searcher:
 
     def _for_each_perspective(self, works: Sequence[_Work], k: int) -> None:
         """Rank for each perspective; a question without perspectives keeps its own ranking."""
+        from pnyx.search.perspectives import query_for
+
         source = self._source
         if source is None:
             from pnyx.search.perspectives_index import IndexPerspectives
@@ -243,6 +248,8 @@ class Searcher:
                 work.rankings.append(self._rank(query, k))
 
     def _rerank(self, works: Sequence[_Work]) -> None:
+        from pnyx.search.ranking.rerank import rerank_many, rerank_pointwise
+
         items = [
             (question, list(map(judged_text, self._documents(hits[: self.plan.depth]))))
             for work in works
@@ -261,6 +268,9 @@ class Searcher:
 
     def _reordered(self, hits: list[Hit], result: Reranked, work: _Work) -> list[Hit]:
         """Return hits in their new order, without those below the threshold."""
+        from pnyx.search.ranking.diversify import in_order
+        from pnyx.search.ranking.rerank import at_least
+
         threshold = self.plan.threshold
         if threshold is not None:
             result = at_least(result, threshold)
@@ -276,6 +286,8 @@ class Searcher:
         return in_order(reordered, range(len(reordered)))
 
     def _diversified(self, hits: list[Hit]) -> list[Hit]:
+        from pnyx.search.ranking.diversify import in_order, mmr, of_best
+
         pool = hits[: self.plan.depth]
         if not pool:
             return hits
@@ -296,6 +308,8 @@ class Searcher:
 
     def _put_side_first(self, works: Sequence[_Work]) -> None:
         """Put the wanted side first, then documents on no known side, then the other side."""
+        from pnyx.search.ranking.diversify import in_order
+
         firsts = [work.hits[: self.plan.depth] for work in works]
         items = [
             (work.question, f"{work.question.id}/{document.id}", document)

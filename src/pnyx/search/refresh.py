@@ -13,20 +13,19 @@ from numpy.typing import NDArray
 
 from pnyx.core.errors import InputError
 from pnyx.core.files import atomic_folder
-from pnyx.core.locks import locked
+from pnyx.core.folders import locked
 from pnyx.core.records import Evidence
 from pnyx.formats.base import Options
 from pnyx.formats.documents.file_readers import content_mark
 from pnyx.formats.documents.folder import FolderFile, FolderFiles, files_of_folder
 from pnyx.formats.file_account import FileAccount, named
 from pnyx.formats.text.tokens import Tokenizer
-from pnyx.search.build import write_segments
+from pnyx.search.document_quality import FEATURE as QUALITY
 from pnyx.search.features.access import Feature, write_feature
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import count, read_manifest, write_manifest
 from pnyx.search.lexical.segments import FIELDS
-from pnyx.search.quality.documents import FEATURE as QUALITY
 from pnyx.search.sources import IndexSources, SourceFile, SourceReader, outcome_of, read_files
 
 _CARRIED = (QUALITY, VECTORS)
@@ -155,6 +154,8 @@ def _rebuilt(
     on_progress: Callable[[int], None] | None,
 ) -> Refreshed:
     """Write the index with the unchanged documents and those of the files read."""
+    from pnyx.search.build import write_segments
+
     index = WordIndex.open(folder)
     manifest = read_manifest(folder)
     names = {file.name for file in changes.unchanged}

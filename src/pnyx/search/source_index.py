@@ -211,11 +211,11 @@ def _make_features(
     source: str, folder: str, features: tuple[str, ...], reporting: IndexReporting
 ) -> None:
     """Make the features that are missing for all or some documents."""
-    from pnyx.judging.students.quality.surface import QualityModel
+    from pnyx.judging.students.surface_quality import QualityModel
     from pnyx.models.embed.embedder import embedder_from
+    from pnyx.search.document_quality import FEATURE, score_documents
     from pnyx.search.features.vectors import PARTIAL, VECTORS, embed_documents
     from pnyx.search.lexical.manifest import read_manifest
-    from pnyx.search.quality.documents import FEATURE, score_documents
 
     manifest = read_manifest(Path(folder))
     documents, there = manifest["statistics"]["documents"], manifest.get("features", {})

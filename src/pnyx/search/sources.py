@@ -10,14 +10,11 @@ from typing import Any
 
 from pnyx.core.errors import InputError
 from pnyx.core.records import Evidence, Unit
-from pnyx.formats import read_evidence
 from pnyx.formats.base import Options
-from pnyx.formats.documents.document_passages import passages_of_record
 from pnyx.formats.documents.file_readers import content_mark
 from pnyx.formats.documents.folder import FolderFile, FolderFiles, documents_of, files_of_folder
 from pnyx.formats.file_account import FileAccount, FileOutcome, Outcome
 from pnyx.formats.recognition import find_format
-from pnyx.formats.text.passages import WHOLE_WORDS, count_words
 
 UNKNOWN = -1
 """Number of the source of documents passed by a program."""
@@ -149,6 +146,8 @@ class SourceReader:
             yield from self._read(number, path)
 
     def _read(self, number: int, path: str) -> Iterator[Evidence]:
+        from pnyx.formats import read_evidence
+
         detected = find_format(path, self._format, "evidence", self._columns)
         if detected.name != "folder":
             mark = content_mark(Path(path)) if path != "-" and Path(path).is_file() else ""
@@ -172,10 +171,14 @@ class SourceReader:
     def _parts(self, record: Evidence) -> Iterator[Evidence]:
         """Yield a record of a collection, or its passages if requested."""
         if self._unit == "passage":
+            from pnyx.formats.documents.document_passages import passages_of_record
+
             yield from passages_of_record(record)
             return
-        if self._unit is None and count_words(record.text) > WHOLE_WORDS:
-            self.long_documents += 1
+        if self._unit is None:
+            from pnyx.formats.text.passages import WHOLE_WORDS, count_words
+
+            self.long_documents += count_words(record.text) > WHOLE_WORDS
         yield record
 
     def sources(self) -> IndexSources:
@@ -213,6 +216,8 @@ class GivenReader:
         self._count = 0
 
     def __iter__(self) -> Iterator[Evidence]:
+        from pnyx.formats import read_evidence
+
         for record in read_evidence(self._records):
             self._count += 1
             yield record

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured
-from pnyx.stats.distributions import student_quantile
 from pnyx.stats.weighted_measures import Floats, Index, defined_mean, ratio
 
 Bounds: TypeAlias = tuple[float, float, str] | tuple[None, None, str]
@@ -64,6 +63,8 @@ def log_odds_interval(
     value: float, variance: float, degrees: float = math.inf, confidence: float = 0.95
 ) -> tuple[float, float]:
     """Return a proportion's interval, symmetric in log-odds; 0 and 1 are their own intervals."""
+    from pnyx.stats.distributions import student_quantile
+
     if not 0 < value < 1:
         return value, value
     below = (1 + confidence) / 2
@@ -142,6 +143,8 @@ def interval_of(
         Low and high; None for fewer than two clusters, if fewer than half of the draws are defined,
         and for a constant that is not at a bound (its spread is unknown). Then also the reason.
     """
+    from pnyx.stats.distributions import student_quantile
+
     defined = drawn[np.isfinite(drawn)]
     if bootstrap.draws == 0 or clusters < 2:
         return None, None, FEW if bootstrap.draws else ""

@@ -9,7 +9,6 @@ from pnyx.audit.checks.bars import LOWER_IS_BETTER
 from pnyx.audit.checks.summary import disagreement_line, notes_of, sentences
 from pnyx.audit.display.card import Part, page_html
 from pnyx.audit.display.check_biases import alternative_sentences, bias_sentences
-from pnyx.audit.display.drift import drift_table
 from pnyx.audit.display.judges import judge_parts
 from pnyx.core.errors import escaped
 from pnyx.display.plots import reliability_plot
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from pnyx.audit.checks.check import Check
     from pnyx.audit.checks.items import Answer
     from pnyx.audit.checks.result import CheckedJudge, Disagreement
+    from pnyx.audit.drift import Drift
+
 
 MAX_DISAGREEMENTS = 100
 """Maximum disagreements of a judge on its page."""
@@ -198,3 +199,21 @@ def _next_steps(check: Check) -> list[Part]:
             ("Is a cheaper judge good enough?", "pnyx check RESULTS RESULTS --labels LABELS")
         )
     return [Table((Column("question", "name"), Column("command", "name")), steps)]
+
+
+def drift_table(moved: Sequence[Drift]) -> Table:
+    """Return a row for each figure: then, now, and the interval of the change."""
+    columns = [Column("figure", "measure"), Column("then", "number"), Column("now", "number")]
+    columns += [Column("better by", "number"), Column("95 % interval", "interval")]
+    columns += [Column("", "name")]
+    rows = [
+        (escaped(m.name, 80), m.then, m.now, m.better, (m.low, m.high), _verdict(m)) for m in moved
+    ]
+    return Table(columns, rows)
+
+
+def _verdict(moved: Drift) -> str:
+    how = (
+        "paired" if moved.paired else "same items, unpaired" if moved.same_items else "other items"
+    )
+    return f"{moved.verdict} ({how})"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pnyx.judging.combining.votes import ranks_of
 from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating
+from pnyx.judging.votes import ranks_of
 from pnyx.stats.correlation import kendall_tau_b
 
 PREFERRED = {"a": 1.0, "tie": 0.5, "b": 0.0}

@@ -11,10 +11,10 @@ from pnyx.audit.trials.answer_values import TrialAnswer, goodness
 from pnyx.audit.trials.documents import documents_by_level, share_above
 from pnyx.audit.trials.trial_answers import Outcome, Sheet, Summary
 from pnyx.audit.trials.trial_items import Cell, label_of
-from pnyx.judging.combining.votes import ranks_of
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.questions import Ranking, Support
 from pnyx.judging.rag.rag import SEEN
+from pnyx.judging.votes import ranks_of
 from pnyx.stats.base import Measured, distinct_text
 
 

@@ -19,7 +19,6 @@ from pnyx.cases.page.model import (
     UndecidedView,
 )
 from pnyx.cases.page.notes import asked_back
-from pnyx.display.tables import Column, Table
 from pnyx.display.text import escape_markdown, markdown_link
 
 _MAX_QUOTE = 400
@@ -99,6 +98,8 @@ def _points(side: SideView) -> Iterator[str]:
 
 
 def _measures(measures: Sequence[MeasureView]) -> str:
+    from pnyx.display.tables import Column, Table
+
     columns = [
         Column("measure", "measure"),
         Column("value"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pnyx.cases.case import Case, passages, warning, why_empty
+from pnyx.cases.citations import quoted
 from pnyx.core.errors import shorten
 from pnyx.core.records import Response
 from pnyx.display.text import one_line
 from pnyx.judging.answers import Answer
-from pnyx.judging.measures.responses import quoted
 from pnyx.search.topics import LabelledTopic
 from pnyx.stats.base import Measured
 

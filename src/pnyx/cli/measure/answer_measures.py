@@ -72,8 +72,8 @@ def _measure_joined(
     results: str | Iterator[Verdict], joined: LabelledVerdicts, spec: MeasureSpec
 ) -> Outcome:
     """Measure answers on labels; those of a folder are also written to it."""
-    from pnyx.core.devices import refuse_device
     from pnyx.core.files import write_json
+    from pnyx.core.folders import refuse_device
     from pnyx.display.plots import reliability_plot
     from pnyx.display.rates import rate_notes, rate_table
     from pnyx.judging.measures.agreement import measure_agreement

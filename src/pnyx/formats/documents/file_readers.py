@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pnyx.core.errors import InputError
 from pnyx.core.files import guarded, open_binary
-from pnyx.formats.text.blocks import Page
-from pnyx.formats.text.encodings import decoded_bytes
+
+if TYPE_CHECKING:
+    from pnyx.formats.text.blocks import Page
 
 READING_VERSION = 2
 """Increase when files are read into different documents than before, to refresh indexes."""
@@ -48,24 +50,31 @@ def read_file(path: Path) -> ReadFile:
         ) from error
 
 
+def _decoded(content: bytes) -> tuple[str, str]:
+    from pnyx.formats.text.encodings import decoded_bytes
+
+    return decoded_bytes(content)
+
+
 def _text(content: bytes) -> ReadFile:
+    from pnyx.formats.text.blocks import Page
     from pnyx.formats.text.plain_text import blocks_of_text
 
-    text, assumed = decoded_bytes(content)
+    text, assumed = _decoded(content)
     return ReadFile(Page(blocks_of_text(text)), assumed)
 
 
 def _rst(content: bytes) -> ReadFile:
-    from pnyx.formats.text.rst_text import rst_page
+    from pnyx.formats.text.plain_text import rst_page
 
-    text, assumed = decoded_bytes(content)
+    text, assumed = _decoded(content)
     return ReadFile(rst_page(text), assumed)
 
 
 def _markdown(content: bytes) -> ReadFile:
     from pnyx.formats.text.markdown_text import markdown_page
 
-    text, assumed = decoded_bytes(content)
+    text, assumed = _decoded(content)
     return ReadFile(markdown_page(text), assumed)
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from pnyx.core.errors import InputError, MissingExtra
 from pnyx.core.records import Evidence, Unit
 from pnyx.formats.base import Format, Options, Row, format_of
-from pnyx.formats.documents.document_passages import documents_of_page
 from pnyx.formats.documents.file_readers import ALONE, READERS, TABLES, read_file
 from pnyx.formats.file_account import FileAccount, FileOutcome
 
@@ -109,6 +108,8 @@ def documents_of(
 
 
 def _whole(file: FolderFile, unit: Unit) -> Generator[Evidence, None, FileOutcome]:
+    from pnyx.formats.documents.document_passages import documents_of_page
+
     read = read_file(file.path)
     filled = False
     for document in documents_of_page(file.name, read.page, unit=unit):
@@ -119,6 +120,7 @@ def _whole(file: FolderFile, unit: Unit) -> Generator[Evidence, None, FileOutcom
 
 def _rows(file: FolderFile, unit: Unit) -> Generator[Evidence, None, FileOutcome]:
     """Yield the rows of a table, or the records of a file in one of Pnyx's own formats."""
+    from pnyx.formats.documents.document_passages import documents_of_page
     from pnyx.formats.documents.table_rows import open_table
 
     own_format = _own_format(file.path)

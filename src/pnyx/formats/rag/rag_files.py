@@ -11,9 +11,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from pnyx.core.devices import device_status
 from pnyx.core.errors import InputError
 from pnyx.core.files import guarded, open_binary, read_head, read_json
+from pnyx.core.folders import device_status
 from pnyx.formats.base import scan_json_objects
 from pnyx.formats.rag.rag_cells import TEXT_KEYS
 from pnyx.formats.rag.rag_rows import (

@@ -18,7 +18,6 @@ from pnyx.core.errors import InputError, escaped, shorten
 from pnyx.core.files import read_head
 from pnyx.core.records import Qrel, Question, RunEntry
 from pnyx.formats.base import (
-    Kind,
     Options,
     Row,
     format_of,
@@ -31,116 +30,29 @@ from pnyx.formats.base import (
 from pnyx.formats.cells import is_missing, plain_id
 from pnyx.formats.documents.tables import (
     delimiter_of,
-    first_line,
     read_parquet,
-    require_parquet,
     scan_cells,
 )
 from pnyx.formats.fields import an_object, number, unlike
-from pnyx.formats.jsonstream import scan_items, scores_or_texts, top_level_keys
+from pnyx.formats.jsonstream import scan_items
 from pnyx.formats.questions import parse_question
+from pnyx.formats.runs.retrieval_columns import (
+    DOCUMENT,
+    GRADE,
+    QUESTION,
+    QUESTION_ID,
+    RANK,
+    SCORE,
+    SUBTOPIC,
+    TAG,
+    TOPIC,
+    column_of,
+)
 from pnyx.formats.runs.trec import parse_float, parse_grade, trec_eval_order
 
 T = TypeVar("T")
 
-_TOPIC = ("qid", "query_id", "queryid", "topic_id", "topicid", "q_id", "topic", "topic_number")
-_DOCUMENT = (
-    "docno", "doc_id", "docid", "document_id", "document", "corpus_id", "doc", "pid", "passage_id",
-)  # fmt: skip
-_SCORE = ("score",)
-_RANK = ("rank",)
-_TAG = ("tag", "run_id", "run", "run_name", "system", "name")
-_GRADE = ("label", "relevance", "rel", "grade", "relevance_label", "judgment", "judgement")
-_SUBTOPIC = ("iteration", "subtopic", "subtopic_id", "iter")
-_QUESTION_ID = (*_TOPIC, "id", "_id", "number", "request_id", "narrative_id")
-_QUESTION = ("query", "question", "title", "text", "narrative", "problem_statement")
-_DOCUMENT_TEXT = frozenset(
-    "text contents content body segment passage premises premise conclusion answer response "
-    "comment message post review measure value".split()
-)
-
-_NAMES: Mapping[Kind, str] = {"questions": "topics", "run": "run", "qrels": "qrels"}
-"""Kind -> prefix of the names of its formats."""
-_SHAPES: Mapping[str, Kind] = {"scores": "run", "grades": "qrels"}
 _HEAD_BYTES = 1 << 16
-
-
-# Columns ------------------------------------------------------------------------------------------
-
-
-def _plain(name: str) -> str:
-    return name.strip().lower().replace("-", "_").replace(" ", "_")
-
-
-def _column(names: Iterable[str], usual: Iterable[str]) -> str | None:
-    """Return the column with the first of the usual names, in any spelling."""
-    columns = {_plain(name): name for name in reversed(list(names))}
-    return next((columns[name] for name in usual if name in columns), None)
-
-
-def kind_of_columns(names: Iterable[str], kind: Kind | None = None) -> Kind | None:
-    """Return the kind of a table with these columns; None if that is unclear or not `kind`."""
-    columns = list(names)
-    plain = {_plain(name) for name in columns}
-    topic, document, grade, score = (
-        not plain.isdisjoint(usual) for usual in (_TOPIC, _DOCUMENT, _GRADE, _SCORE)
-    )
-    if topic and document and (grade or score):
-        if kind == "run":
-            return kind
-        beir = {"query_id", "corpus_id"} <= plain and "rank" not in plain
-        by_columns: Kind = "qrels" if grade or beir else "run"
-        return by_columns if kind in (None, by_columns) else None
-    if document or kind not in (None, "questions"):
-        return None
-    if kind is None and not plain.isdisjoint(_DOCUMENT_TEXT):
-        return None
-    texts = _QUESTION if kind == "questions" or topic else ("query", "question")
-    has_questions = not plain.isdisjoint(_QUESTION_ID) and not plain.isdisjoint(texts)
-    return "questions" if has_questions else None
-
-
-def format_of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
-    """Return the format of a table of topics, a run or qrels by its columns; else None."""
-    if head.startswith(b"PAR1"):
-        columns: Iterable[str] = _parquet_columns(source)
-    elif head.lstrip()[:1] in (b"{", b"["):
-        opening, columns = top_level_keys(head)
-        if opening == "{":
-            shape = scores_or_texts(head)
-            if shape and (shape != "texts" or {*_QUESTION, *_QUESTION_ID}.isdisjoint(columns)):
-                return _format_of_json(shape, source, kind)
-            if kind_of_columns(columns, kind) == "questions":
-                return None  # JSON Lines of questions are another format
-    else:
-        names = first_line(head).split(delimiter_of(head))
-        columns = [name.strip().strip('"') for name in names]
-    table_kind = kind_of_columns(columns, kind)
-    return None if table_kind is None else f"{_NAMES[table_kind]}-table"
-
-
-def _format_of_json(shape: str, source: str, kind: Kind | None) -> str | None:
-    if kind in ("run", "qrels"):
-        return f"{_NAMES[kind]}-json" if shape in ("scores", "grades") else None
-    named = any(word in Path(source).name.lower() for word in ("topic", "quer", "question"))
-    if shape in ("texts", "fields"):
-        return "topics-json" if kind == "questions" or (kind is None and named) else None
-    return f"{_SHAPES[shape]}-json" if kind is None else None
-
-
-def _parquet_columns(source: str) -> list[str]:
-    require_parquet()
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return [str(name) for name in pq.read_schema(source).names]
-    except (OSError, ValueError, pa.ArrowException) as error:
-        problem = f"cannot be read as Parquet: {shorten(str(error))}"
-        raise InputError(problem, path=source) from error
-
-
-# Rows ---------------------------------------------------------------------------------------------
 
 
 def _rows(source: str) -> tuple[Iterator[Row[dict[str, Any]]], str]:
@@ -163,7 +75,7 @@ def _no_column(what: str, row: Mapping[str, Any]) -> InputError:
 
 def _text(row: Mapping[str, Any], usual: tuple[str, ...], what: str) -> str:
     """Return a required cell as text; a whole number becomes its digits."""
-    name = _column(row, usual)
+    name = column_of(row, usual)
     if name is None:
         raise _no_column(f"{what} column, such as {usual[0]}", row)
     value = plain_id(row[name])
@@ -183,17 +95,17 @@ def _number(value: Any, name: str) -> float:
 def entry_of_row(row: object, tag: str = "run") -> RunEntry:
     """Return the run entry of a table's row; its rank is 0 if the table has none."""
     cells = an_object(row)
-    rank, score = _column(cells, _RANK), _column(cells, _SCORE)
+    rank, score = column_of(cells, RANK), column_of(cells, SCORE)
     if score is None:
         raise _no_column("score column", cells)
-    tag_column = _column(cells, _TAG)
+    tag_column = column_of(cells, TAG)
     name = cells[tag_column] if tag_column is not None else ""
     rank_value = 0.0 if rank is None else _number(cells[rank], rank)
     if not rank_value.is_integer():
         raise unlike(cells[str(rank)], str(rank), "an integer")
     return RunEntry(
-        _text(cells, _TOPIC, "topic"),
-        _text(cells, _DOCUMENT, "document"),
+        _text(cells, TOPIC, "topic"),
+        _text(cells, DOCUMENT, "document"),
         int(rank_value),
         _number(cells[score], score),
         ("_".join(name.split()) if isinstance(name, str) else "") or tag,
@@ -203,13 +115,13 @@ def entry_of_row(row: object, tag: str = "run") -> RunEntry:
 def qrel_of_row(row: object) -> Qrel:
     """Return the judgement of a table's row."""
     cells = an_object(row)
-    grade, subtopic = _column(cells, (*_GRADE, *_SCORE)), _column(cells, _SUBTOPIC)
+    grade, subtopic = column_of(cells, (*GRADE, *SCORE)), column_of(cells, SUBTOPIC)
     if grade is None:
         raise _no_column("label or relevance column", cells)
     part = "" if subtopic is None or cells[subtopic] in (None, "") else str(cells[subtopic])
     return Qrel(
-        _text(cells, _TOPIC, "topic"),
-        _text(cells, _DOCUMENT, "document"),
+        _text(cells, TOPIC, "topic"),
+        _text(cells, DOCUMENT, "document"),
         _grade(cells[grade], grade),
         part.strip() or "0",
     )
@@ -227,12 +139,12 @@ def _grade(value: Any, name: str) -> int:
 def question_of_row(row: object) -> Question:
     """Return the question of a table's row; further columns go to `extra`."""
     cells = {str(name): value for name, value in an_object(row).items() if not is_missing(value)}
-    identifier = _text(cells, _QUESTION_ID, "id")
-    text = _column(cells, _QUESTION)
+    identifier = _text(cells, QUESTION_ID, "id")
+    text = column_of(cells, QUESTION)
     if text is None:
         raise _no_column("query, question or title column", cells)
     rest = {name: value for name, value in cells.items() if name != text and value != ""}
-    del rest[str(_column(cells, _QUESTION_ID))]
+    del rest[str(column_of(cells, QUESTION_ID))]
     return parse_question({**rest, "id": identifier, "text": cells[text]})
 
 
@@ -276,7 +188,7 @@ def _scan_run_table(source: str) -> Iterator[Row[RunEntry]]:
 
     def parse(row: object) -> RunEntry:
         nonlocal has_ranks
-        has_ranks = _column(an_object(row), _RANK) is not None
+        has_ranks = column_of(an_object(row), RANK) is not None
         return entry_of_row(row, tag)
 
     entries = scanned(source, parse, _PAIR, rows=rows, what="topic and document", unit=unit)
@@ -301,7 +213,7 @@ def _scan_topics_table(source: str, options: Options) -> Iterator[Row[Question]]
     def parse(row: object) -> Question:
         nonlocal warn
         if warn is not None:
-            columns = [str(_column(an_object(row), usual)) for usual in (_QUESTION_ID, _QUESTION)]
+            columns = [str(column_of(an_object(row), usual)) for usual in (QUESTION_ID, QUESTION)]
             names = " and ".join(shorten(column, 30) for column in columns)
             warn(f"{escaped(source)}: topics are read from the columns {names}")
             warn = None

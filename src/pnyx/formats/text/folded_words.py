@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.formats.text.word_breaks import Automaton
+from pnyx.formats.text.words import Automaton
 
 STOP_WORDS: Final = frozenset(
     """

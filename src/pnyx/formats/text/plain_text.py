@@ -1,4 +1,7 @@
-"""The blocks of a plain text: paragraphs, headings, list items, turns of speakers, e-mails."""
+"""The blocks of a plain text, or of reStructuredText without its markup.
+
+Blocks are paragraphs, headings, list items, turns of speakers and parts of e-mails.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pnyx.core.files import clean_text
-from pnyx.formats.text.blocks import Block, BlockKind
+from pnyx.formats.text.blocks import Block, BlockKind, Page
 
 _LIGATURES = {
     "\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
@@ -371,3 +374,21 @@ def _is_short(block: Block) -> bool:
         and (text[-1].isalnum() or text[-1] in "?)\"'\u201d\u2019")
         and ": " not in text
     )
+
+
+_DIRECTIVE = re.compile(r"^[ \t]*\.\.(?:[ \t][^\n]*)?$(?:\n[ \t]+:[\w-]+:[^\n]*$)*", re.MULTILINE)
+"""A directive, comment or target with its options; indented lines below it are text."""
+_FIELD = re.compile(r"^:[\w -]{1,40}:[ \t]*", re.MULTILINE)
+_LINK = re.compile(r"`([^`<\n]{1,200}?)[ \t]*<[^<>`\n]{1,500}>`__?")
+_ROLE = re.compile(r":[\w:-]{1,40}:`([^`\n]{1,200})`")
+_MARKED = re.compile(r"(\*\*|``|\*|`)(?=\S)([^*`\n]{1,2000}?)(?<=\S)\1_{0,2}(?!\w)")
+_NOTE_MARK = re.compile(r"[ \t]?\[(?:\d{1,3}|#\w{0,20}|\*)\]_")
+
+
+def rst_page(text: str) -> Page:
+    """Return the blocks of a reStructuredText file; its first heading is its title."""
+    text = composed(text).replace("\r\n", "\n").replace("\r", "\n")
+    text = _FIELD.sub("", _DIRECTIVE.sub("", text))
+    text = _MARKED.sub(r"\2", _ROLE.sub(r"\1", _LINK.sub(r"\1", _NOTE_MARK.sub("", text))))
+    blocks = blocks_of_text(text)
+    return Page(blocks, blocks[0].text if blocks and blocks[0].kind == "heading" else "")

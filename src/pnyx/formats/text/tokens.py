@@ -10,7 +10,7 @@ from unicodedata import normalize
 
 from pnyx.core.errors import shorten
 from pnyx.formats.text.folded_words import STOP_WORDS, FoldedWords, languages, spaces
-from pnyx.formats.text.word_breaks import Automaton, automaton, split_words
+from pnyx.formats.text.words import Automaton, automaton, split_words
 
 _APOSTROPHES: Final = "'\u2019\uff07"
 

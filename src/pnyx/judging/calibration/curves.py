@@ -5,6 +5,7 @@ docs/explain/decisions/recalibration.md explains the choice of these three.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -13,6 +14,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from pnyx.core.errors import InputError
+from pnyx.formats.fields import an_object, number, unlike
 
 CurveName: TypeAlias = Literal["isotonic", "platt", "temperature"]
 
@@ -237,3 +241,23 @@ def logistic(z: Floats) -> Floats:
 
 def _cross_entropy(z: Floats, target: Floats) -> float:
     return float(np.sum(np.logaddexp(0.0, z) - target * z))
+
+
+def curve_from(method: Any, parameters: Any) -> Curve:
+    """Return the curve with this name and these numbers, or raise InputError."""
+    curves: dict[Any, Any] = {"isotonic": Isotonic, "platt": Platt, "temperature": Temperature}
+    if method not in list(curves):
+        raise unlike(method, "method", f"one of {', '.join(curves)}")
+    # Checked by hand: packaged students have curves, and importing pydantic would take longest.
+    row, values = an_object(parameters, "parameters"), dict[str, Any]()
+    for name in (parameter.name for parameter in dataclasses.fields(curves[method])):
+        many = value if isinstance(value := row.get(name), list) else [value]
+        numbers = tuple(float(number(v, f"parameters.{name}")) for v in many)
+        values[name] = numbers if many is value else numbers[0]
+    try:
+        curve: Curve = curves[method](**values)
+        if isinstance(curve, Platt) and max(curve.slope, abs(curve.intercept)) > 1e6:
+            raise ValueError("found a slope or intercept of more than 1e6")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"parameters: {error}") from error
+    return curve

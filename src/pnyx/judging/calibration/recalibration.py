@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 from pnyx._version import __version__
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import parse_json_object, read_lines, write_text
-from pnyx.formats.fields import an_object, number, unlike
 from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit, Judge, of_kind
-from pnyx.judging.calibration.curves import STRICT, Curve, Isotonic, Platt, Temperature
+from pnyx.judging.calibration.curves import STRICT, Curve, curve_from
 from pnyx.judging.calibration.selective import ConfidenceRegions
 from pnyx.judging.questions import JudgeQuestion, Support
 
@@ -120,26 +119,6 @@ def read_calibration(path: str | Path) -> Recalibration:
     except InputError as error:
         raise InputError(error.problem, path=path) from error
     return dataclasses.replace(calibration, curve=curve)
-
-
-def curve_from(method: Any, parameters: Any) -> Curve:
-    """Return the curve with this name and these numbers, or raise InputError."""
-    curves: dict[Any, Any] = {"isotonic": Isotonic, "platt": Platt, "temperature": Temperature}
-    if method not in list(curves):
-        raise unlike(method, "method", f"one of {', '.join(curves)}")
-    # Checked by hand: packaged students have curves, and importing pydantic would take longest.
-    row, values = an_object(parameters, "parameters"), dict[str, Any]()
-    for name in (parameter.name for parameter in dataclasses.fields(curves[method])):
-        many = value if isinstance(value := row.get(name), list) else [value]
-        numbers = tuple(float(number(v, f"parameters.{name}")) for v in many)
-        values[name] = numbers if many is value else numbers[0]
-    try:
-        curve: Curve = curves[method](**values)
-        if isinstance(curve, Platt) and max(curve.slope, abs(curve.intercept)) > 1e6:
-            raise ValueError("found a slope or intercept of more than 1e6")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"parameters: {error}") from error
-    return curve
 
 
 def checked(kind: type[T], row: Any) -> T:

@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from pnyx.judging.answers import Missing
-from pnyx.judging.combining.votes import most_frequent
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.forms.base import FormCall, Put, Readings, ReplyReading, shape
 from pnyx.judging.forms.kinds import (
@@ -23,6 +22,7 @@ from pnyx.judging.forms.kinds import (
 )
 from pnyx.judging.llm.structured_replies import validated, validated_value
 from pnyx.judging.questions import Preference, Rating
+from pnyx.judging.votes import most_frequent
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -1,14 +1,16 @@
-"""Ask a language model about each of many items, as many at once as it can handle."""
+"""Ask a language model about many items: how many in a call, and how many calls at once."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 from pnyx.judging.store.completions import StoredModel
 from pnyx.models.http.flow import run_all, run_blocking
 
+T = TypeVar("T")
 S = TypeVar("S")
 R = TypeVar("R")
 
@@ -40,3 +42,10 @@ def each(
 
     run_blocking(run)
     return [results[position] for position in range(len(sources))]
+
+
+def split_evenly(items: Sequence[T], most: int) -> list[list[T]]:
+    """Return the items in as few lists of at most `most` as possible, of nearly equal lengths."""
+    count = -(-len(items) // most)
+    bounds = [-(-len(items) * n // max(1, count)) for n in range(count + 1)]
+    return [list(items[low:high]) for low, high in itertools.pairwise(bounds)]

@@ -1,4 +1,8 @@
-"""The JSON object in a model's reply, and the positions of its values in the text."""
+"""The JSON object in a model's reply, after its thinking, and the positions of its values.
+
+Everything up to the last closing mark is thinking, even without an opening mark: chat templates
+often open it in the prompt, so that only the closing mark is in the reply.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,6 @@ from typing import Any
 from pnyx.core.errors import escaped
 from pnyx.core.files import clean_text, clean_value
 from pnyx.judging.llm.leniency import bare_word, field_name, mark_departure
-from pnyx.judging.llm.thoughts import answer_span
 
 
 class UnreadableReply(ValueError):  # noqa: N818 - the name says what happened
@@ -279,3 +282,61 @@ def _no_constant(name: str) -> Any:
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant)
 _RELAXED = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant, strict=False)
+
+
+_WORDS = "think|thinking|thought|thoughts|reasoning"
+_CLOSED = re.compile(
+    rf"</(?:[a-z]{{1,20}}:)?(?:{_WORDS})>"  # Qwen, DeepSeek, Claude, EXAONE, Gemini, Seed
+    r"|\[/THINK\]"  # Magistral
+    r"|<\|END_THINKING\|>|<\|end_of_thought\|>"  # Command, Sky
+    r"|\u25c1/think\u25b7",  # Kimi-VL
+    re.IGNORECASE,
+)
+_OPENED = re.compile(
+    rf"<(?:[a-z]{{1,20}}:)?(?:{_WORDS})>"
+    r"|\[THINK\]|<\|START_THINKING\|>|<\|begin_of_thought\|>|\u25c1think\u25b7",
+    re.IGNORECASE,
+)
+_CHANNEL = "<|channel|>"
+_FINAL = re.compile(r"<\|channel\|>\s*final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>")
+_FINAL_ENDS = re.compile(r"<\|(?:return|end|call)\|>")
+_BARE_ANALYSIS, _BARE_FINAL = re.compile(r"analysis(?=[A-Z\"{])"), "assistantfinal"
+"""gpt-oss behind a server that omits the marks themselves."""
+
+
+def answer_span(text: str) -> tuple[int, int] | None:
+    """Return the position of the answer in a reply; None if all of it is thinking."""
+    if _is_object(text):  # a mark in one of its strings is quoted
+        return 0, len(text)
+    if _CHANNEL in text:
+        return _of_channels(text)
+    if _BARE_ANALYSIS.match(text.lstrip()):
+        at = text.rfind(_BARE_FINAL)
+        return None if at < 0 else (at + len(_BARE_FINAL), len(text))
+    start = 0
+    for closed in _CLOSED.finditer(text):
+        start = closed.end()
+    if _OPENED.search(text, start):
+        return None
+    return (start, len(text)) if text[start:].strip() or not start else None
+
+
+def _of_channels(text: str) -> tuple[int, int] | None:
+    """Return the position of the final channel of gpt-oss, which must be the last one."""
+    start = text.rfind(_CHANNEL)
+    final = _FINAL.match(text, start)
+    if final is None:
+        return None
+    end = _FINAL_ENDS.search(text, final.end())
+    stop = len(text) if end is None else end.start()
+    return (final.end(), stop) if text[final.end() : stop].strip() else None
+
+
+def _is_object(text: str) -> bool:
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True

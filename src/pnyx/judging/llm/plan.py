@@ -16,8 +16,7 @@ from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.rows import StoredRow
 from pnyx.models.chat.ledger import Estimate, estimate, expected_of, prompt_bytes
 from pnyx.models.chat.prices import Price
-from pnyx.models.chat.prompt_counts import cuts_prompt
-from pnyx.models.chat.types import ChatRequest, Message
+from pnyx.models.chat.types import ChatRequest, Message, cuts_prompt
 
 _PAST = 500
 _LOOKED_AT = 5000

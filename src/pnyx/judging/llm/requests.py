@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pnyx.judging.forms import form_of
 from pnyx.judging.forms.base import FormCall
-from pnyx.judging.llm.batches import split_evenly
+from pnyx.judging.llm.concurrent import split_evenly
 from pnyx.judging.llm.prompts import Prompt, load_prompt
 from pnyx.judging.questions import AGAIN, Rating
 from pnyx.judging.tasks import TASKS

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pnyx.core.errors import escaped, shorten
-from pnyx.judging.llm.json_objects import UnreadableReply, bare_word_span, one_object
+from pnyx.judging.llm.json_objects import UnreadableReply, answer_span, bare_word_span, one_object
 from pnyx.judging.llm.leniency import (
     COMMENTS,
     bare_word,
@@ -20,7 +20,6 @@ from pnyx.judging.llm.leniency import (
     watching_departures,
 )
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.thoughts import answer_span
 from pnyx.models.chat.types import (
     MAX_REPLY_BYTES,
     CallFailed,

@@ -69,11 +69,6 @@ def citation_precision(response: Response, support: Support) -> Measured:
     return _with_interval(sentences.citation_precision(judged_response(response, support)))
 
 
-def quoted(response: Response, support: Support) -> int:
-    """Return the number of sentences that only quote; no measure counts them."""
-    return len(response.sentences) - len(judged_response(response, support).sentences)
-
-
 def precisions(response: Response, support: Support) -> dict[str, Measured]:
     """Return sentence and citation precision by name; empty if everything is quoted."""
     judged = judged_response(response, support)

@@ -13,10 +13,10 @@ from statistics import fmean
 from typing import Any
 
 from pnyx.judging.answers import Answer, Judged, Missing, Unscored
-from pnyx.judging.combining.votes import provenance_of
 from pnyx.judging.formats import JudgingFormat, Part
 from pnyx.judging.questions import Rating, Support
 from pnyx.judging.stances import ask_relevance
+from pnyx.judging.votes import provenance_of
 
 SUPPORT_DIMENSIONS = ("context_relevance", "groundedness")
 """Dimensions that follow from verdicts of relevance and support."""

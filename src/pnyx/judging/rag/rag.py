@@ -11,11 +11,11 @@ from statistics import fmean
 from typing import Any
 
 from pnyx.judging.answers import Answer, Judged, Missing, Unscored, notes_on_reading
-from pnyx.judging.combining.votes import provenance_of
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.formats import JudgingFormat, Part
 from pnyx.judging.questions import Preference, Rating
 from pnyx.judging.rag.groundedness import SUPPORT_FORMAT
+from pnyx.judging.votes import provenance_of
 
 NUGGETS = 20
 """Number of points in a rubric that is generated for the question (Appendix D.4, D.5)."""

@@ -19,10 +19,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pnyx.core.devices import refuse_devices
 from pnyx.core.errors import InputError, ModelError, shorten
 from pnyx.core.files import atomic_text, disk_errors, json_line, parse_json_object, read_json
-from pnyx.core.locks import locked
+from pnyx.core.folders import locked, refuse_devices
 from pnyx.core.placement import append, make_folder, temporary_of
 from pnyx.judging.answers import Answer, Unscored
 from pnyx.judging.base import Judge, answer_once

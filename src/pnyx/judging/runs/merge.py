@@ -8,13 +8,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pnyx.core.devices import refuse_device, refuse_devices
 from pnyx.core.errors import InputError
 from pnyx.core.files import read_json, read_jsonl, write_json
+from pnyx.core.folders import file_hash, refuse_device, refuse_devices
 from pnyx.core.placement import placed_together
 from pnyx.core.rooms import required
 from pnyx.judging.answers import ANSWERS, MANIFEST, tally
-from pnyx.judging.runs.pairs import file_hash
 from pnyx.judging.runs.results import (
     ANNOTATIONS,
     RESULTS,

@@ -4,55 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pnyx.core.errors import InputError, shorten
+from pnyx.core.folders import file_hash
 from pnyx.core.records import Question, judged_text
 from pnyx.judging.documents import Documents, find_document, open_documents
 from pnyx.judging.perspectives import PASSAGE_WORDS, ask_perspectives
-from pnyx.judging.questions import Support
+from pnyx.judging.questions import PairSource, Support
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.tasks import TASKS, question_of
 
 if TYPE_CHECKING:
     from pnyx.formats.perspectives import Questions
-
-
-@dataclass(frozen=True, slots=True)
-class PairSource:
-    """Items that can be iterated over several times.
-
-    Attributes:
-        make: returns an iterator over the items, always the same ones in the same order.
-        about: description of the source with hashes, so that a later run can recognise it.
-        count: the number of items; None if unknown before the end.
-    """
-
-    make: Callable[[], Iterator[Any]]
-    about: Mapping[str, Any]
-    count: int | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.make()
-
-
-def file_hash(path: str | Path) -> str | None:
-    """Return SHA-256 of a file, or of all files of a folder by name; None if it is neither."""
-    file = Path(path)
-    if str(path) != "-" and file.is_dir():
-        names = sorted(p for p in file.rglob("*") if p.is_file())
-        parts = [(str(p.relative_to(file)), file_hash(p)) for p in names]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-    if str(path) == "-" or not file.is_file():
-        return None
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
 
 
 def pairs_of_items(path: str | Path) -> PairSource:

@@ -15,18 +15,25 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx._version import __version__
-from pnyx.core.devices import refuse_device, refuse_devices
 from pnyx.core.errors import InputError, PnyxError, escaped
 from pnyx.core.files import atomic_text, json_line, read_json, read_jsonl, write_json, write_jsonl
+from pnyx.core.folders import refuse_device, refuse_devices
 from pnyx.core.placement import placed_together, temporary_of
 from pnyx.core.restricted_mode import hides_text
-from pnyx.judging.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
+from pnyx.judging.answers import (
+    ANSWERS,
+    MANIFEST,
+    Answer,
+    Judged,
+    Unscored,
+    answer_rows,
+    now,
+    tally,
+)
 from pnyx.judging.base import Judge
-from pnyx.judging.questions import JudgeQuestion, Support
+from pnyx.judging.questions import JudgeQuestion, PairSource, Support
 from pnyx.judging.runs.engine import BLOCK, Journal, answer_items, only_begun, partial_of
-from pnyx.judging.runs.pairs import PairSource
 from pnyx.judging.runs.shards import Dealt, Shard
-from pnyx.judging.store.schema import now
 
 RESULTS, ANNOTATIONS = "pnyx-results", "pnyx-annotations"
 _FORMAT_VERSION = 1

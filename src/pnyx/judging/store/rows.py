@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pnyx.core.errors import InputError, shorten
+from pnyx.core.errors import InputError, printable, shorten
 from pnyx.core.files import json_line, parse_json_object
 from pnyx.core.restricted_mode import hides_text
-from pnyx.models.chat.types import ChatRequest, Message, Reply, Token, printable
+from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 
 if TYPE_CHECKING:
     import pydantic

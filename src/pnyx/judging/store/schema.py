@@ -6,13 +6,13 @@ import hashlib
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx._version import __version__
 from pnyx.core.errors import InputError, PnyxError, escaped
 from pnyx.core.placement import make_folder
+from pnyx.judging.answers import now
 from pnyx.judging.store.rows import COLUMNS
 
 APPLICATION_ID = 0x706E7978  # "pnyx", in the header of the file
@@ -196,8 +196,3 @@ def check_plain(execute: Execute, table: str) -> None:
     )
     if plain != [(1,)]:
         raise ValueError(table)
-
-
-def now() -> str:
-    """Return the time in UTC in the format of the rows."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

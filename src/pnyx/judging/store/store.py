@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from pnyx._version import __version__
 from pnyx.core.errors import InputError, PnyxError, escaped, shorten
+from pnyx.judging.answers import now
 from pnyx.judging.store.rows import COLUMNS, StoredRow, reply_from_columns, row_from_columns
 from pnyx.judging.store.schema import (
     APPLICATION_ID,
@@ -31,7 +32,6 @@ from pnyx.judging.store.schema import (
     checksum,
     create_tables,
     file_state,
-    now,
     open_read_only,
     open_writable,
     use_wal,

@@ -23,6 +23,7 @@ from pnyx.judging.base import (
     answer_chunks,
     by_text,
     chunks_by_text,
+    of_kind,
     refuse_other_kinds,
 )
 from pnyx.judging.calibration.curves import log_odds, logistic
@@ -31,9 +32,6 @@ from pnyx.judging.judge_names import WEAK
 from pnyx.judging.passages import pieces_of, read_passage, wording
 from pnyx.judging.questions import JudgeQuestion, Support, blank
 from pnyx.judging.statements import statements
-from pnyx.judging.students.quality.overall import QualityJudge
-from pnyx.judging.students.related_task import RelatedJudge
-from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
 from pnyx.judging.students.student import Score, StudentJudge, load_scorer, read_student
 
 _CHUNK = 64
@@ -90,8 +88,11 @@ ANSWER = "answer"
 OF_A_CASE = (CITATION, "relevance", "stance")
 """Tasks about an argued case."""
 
+_BY_RULES = ("negative", "needs-citation")
+"""Tasks on which explicit rules decide: the keys of `rules.RULE_TASKS`."""
+
 _PACKAGED = (
-    *("support", CITATION, ANSWER, "nugget", "relevance", "stance", "quality", *RULE_TASKS),
+    *("support", CITATION, ANSWER, "nugget", "relevance", "stance", "quality", *_BY_RULES),
     "unanswerable",
 )
 """Tasks that a packaged model answers; docs/lab/benchmarks.md has the figures and alternatives."""
@@ -122,14 +123,16 @@ class PackagedJudge:
         self.kinds: frozenset[type] = frozenset().union(*(m.kinds for m in self._models.values()))
 
     def _model(self, task: str) -> Judge:
-        if task in RULE_TASKS:
+        if task in _BY_RULES:
+            from pnyx.judging.students.rules import RuleJudge
+
             return RuleJudge()
         if task == "unanswerable":
             return RelatedJudge(_once(EncoderJudge))
         if task == "support":
             return load_perspective_student()
         special: Mapping[str, Callable[[], Judge]] = {
-            "quality": QualityJudge,
+            "quality": _quality_judge,
             "stance": SideJudge,
             "nugget": AssignmentJudge,
             ANSWER: AnswerJudge,
@@ -185,6 +188,12 @@ class PackagedJudge:
                 emit(at[number], answer)
 
             await model.answer(batch, put)
+
+
+def _quality_judge() -> Judge:
+    from pnyx.judging.students.overall_quality import QualityJudge
+
+    return QualityJudge()
 
 
 def _packaged_task(question: JudgeQuestion) -> str:
@@ -360,3 +369,28 @@ def _other_task(question: Support, task: str) -> str:
     if question.task == task:
         return ""
     return f"task: it answers {task}, not {shorten(question.task, 40)!r}"
+
+
+class RelatedJudge:
+    """Answers `unanswerable` of a negative statement by the question's relevance to it."""
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge, self.name, self.card = judge, judge.name, judge.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; unscored if of another task."""
+        related: list[tuple[int, Support]] = []
+        for position, question in enumerate(of_kind(Support, questions, self.name)):
+            problem = blank(question)
+            if not problem and question.task != "unanswerable":
+                problem = f"task: it answers unanswerable, not {shorten(question.task, 40)!r}"
+            if problem:
+                emit(position, Unscored(problem, Provenance(self.name)))
+            else:
+                related.append((position, replace(question, task="relevance")))
+        positions = [position for position, _ in related]
+        await self._judge.answer(
+            [question for _, question in related], lambda n, a: emit(positions[n], a)
+        )

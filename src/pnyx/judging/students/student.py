@@ -21,8 +21,7 @@ from pnyx.core.native import free_memory
 from pnyx.formats.fields import an_object, number, string, within
 from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit, answer_chunks, by_text
-from pnyx.judging.calibration.curves import Curve
-from pnyx.judging.calibration.recalibration import curve_from
+from pnyx.judging.calibration.curves import Curve, curve_from
 from pnyx.judging.questions import JudgeQuestion, Support, blank
 
 MANIFEST = "student.json"

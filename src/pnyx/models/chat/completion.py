@@ -7,16 +7,9 @@ from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring_ascii as _as_json
 from typing import Any
 
-from pnyx.core.errors import shorten
+from pnyx.core.errors import printable, shorten
 from pnyx.core.files import clean_text
-from pnyx.models.chat.types import (
-    MAX_REPLY_BYTES,
-    CallFailed,
-    Reply,
-    Token,
-    is_oversized,
-    printable,
-)
+from pnyx.models.chat.types import MAX_REPLY_BYTES, CallFailed, Reply, Token, is_oversized
 
 _MAX_TOKENS_BYTES = 6 * 1024 * 1024
 _LONGEST_NAME = 1000

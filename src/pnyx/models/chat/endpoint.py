@@ -9,11 +9,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from pnyx.core.errors import ModelError, shorten
+from pnyx.core.errors import ModelError, printable, shorten
 from pnyx.models.chat.dialect_search import GREETING, DialectSearch
 from pnyx.models.chat.ledger import BudgetReached, Ledger, Reservation
-from pnyx.models.chat.prompt_counts import cuts_prompt
-from pnyx.models.chat.types import CallFailed, ChatRequest, Reply, printable
+from pnyx.models.chat.types import CallFailed, ChatRequest, Reply, cuts_prompt
 from pnyx.models.http.dialect import Dialect, refused_parameter
 from pnyx.models.http.endpoint import Endpoint
 from pnyx.models.http.responses import RefusedRequest, Retryable, RetryPolicy, is_too_long

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pnyx.core.errors import InputError, shorten
+from pnyx.core.errors import InputError, printable, shorten
 from pnyx.models.chat.endpoint import OPENAI_URL, ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.model import ChatModel
-from pnyx.models.chat.types import printable
 from pnyx.models.http.addresses import read_key, read_spec, shown_address
 from pnyx.models.http.responses import RetryPolicy
 

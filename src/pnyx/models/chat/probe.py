@@ -14,8 +14,7 @@ from pnyx.core.errors import ModelError, shorten
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.model import ChatModel
-from pnyx.models.chat.prompt_counts import cuts_prompt
-from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply, cuts_prompt
 from pnyx.models.http.dialect import FORMATS, LIMITS, Dialect
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 

@@ -1,23 +1,19 @@
-"""Requests to a chat model, and their outcomes: a reply, or a named failure."""
+"""Requests to a chat model, and their outcomes: a reply, or a named failure.
+
+Some servers truncate prompts to their context without an error (Ollama: 4,096 tokens by default)
+and report the count of the rest; `cuts_prompt` detects it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 MAX_REPLY_BYTES = 1024 * 1024
 """The longest reply that is stored whole, as UTF-8, well below `files.MAX_LINE_BYTES`."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def printable(text: str) -> str:
-    """Replace lone surrogates, which files and requests cannot contain."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +107,21 @@ def is_oversized(text: str) -> bool:
     if 4 * len(text) <= MAX_REPLY_BYTES:
         return False
     return len(text.encode("utf-8", "replace")) > MAX_REPLY_BYTES
+
+
+LEAST_WORDS = 300
+"""Shorter prompts fit every context, so their counts prove nothing."""
+_LEAST_TOKENS = 0.9
+"""Minimum number of tokens per word: no common tokenizer puts several words into a token, except a
+few short ones; English text has about 1.3."""
+
+
+def cuts_prompt(request: ChatRequest, usage: Mapping[str, int]) -> bool:
+    """Whether a count of prompt tokens is too low for all of a request's words."""
+    tokens = usage.get("prompt_tokens", 0)
+    if tokens <= 0:
+        return False
+    # Some servers count cached tokens separately.
+    tokens += usage.get("cached_tokens", 0)
+    words = sum(len(message.content.split()) for message in request.messages)
+    return words >= LEAST_WORDS and tokens < _LEAST_TOKENS * words

@@ -1,18 +1,18 @@
-"""Embedders of texts: the packaged encoder, or any `/v1/embeddings` endpoint."""
+"""Embedders of texts, packaged or at an endpoint, and a count of the texts that they cut."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.models.http.addresses import read_key, read_spec, shown_address
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pnyx.models.http.responses import RetryPolicy
+
 
 PACKAGED = "minilm-int8"
 """Name of the packaged encoder."""
@@ -57,6 +57,8 @@ def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) 
         from pnyx.models.embed.encoder import load_encoder
 
         return load_encoder()
+    from pnyx.models.http.addresses import read_key, read_spec, shown_address
+
     named = read_spec(spec)
     if named is None:
         excerpt = shorten(shown_address(spec))
@@ -65,3 +67,45 @@ def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) 
 
     key = read_key("PNYX_API_KEY")
     return EmbeddingEndpoint(*named, key, retry=retry)
+
+
+class CutCounter:
+    """An embedder that counts the texts whose end it does not read.
+
+    Attributes:
+        cut: the number of such texts so far; None if the embedder cannot say.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.cut = 0 if hasattr(embedder, "count_cut") else None
+
+    @property
+    def name(self) -> str:
+        """See `Embedder`."""
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        """See `Embedder`."""
+        return self._embedder.dimensions
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._embedder, name)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `Embedder`."""
+        vectors = self._embedder.encode(texts)
+        if self.cut is not None:
+            self.cut += self.count_cut(texts)
+        return vectors
+
+
+def cut_line(cut: int | None, max_tokens: int | None) -> str:
+    """Return the notice about texts that were not read to the end; empty if there are none."""
+    if not cut:
+        return ""
+    texts = "1 text is" if cut == 1 else f"{cut:,} texts are"
+    end = "its end is" if cut == 1 else "their ends are"
+    read = f"the {max_tokens} tokens that the encoder reads"
+    return f"{texts} longer than {read}: {end} found by words, not by meaning"

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.core.errors import ModelError, shorten
-from pnyx.models.chat.types import CallFailed, printable
+from pnyx.core.errors import ModelError, printable, shorten
+from pnyx.models.chat.types import CallFailed
 from pnyx.models.http.dialect import refused_parameter
 from pnyx.models.http.endpoint import Endpoint
 from pnyx.models.http.flow import run_all, run_blocking

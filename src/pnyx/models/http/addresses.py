@@ -10,8 +10,7 @@ import re
 import urllib.parse
 from collections.abc import Iterable
 
-from pnyx.core.errors import InputError, shorten
-from pnyx.models.chat.types import printable
+from pnyx.core.errors import InputError, printable, shorten
 
 _LONGEST = 2000
 _LONGEST_HOST, _LONGEST_LABEL = 253, 63

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pnyx.models.chat.types import ChatRequest, Message, printable
+from pnyx.core.errors import printable
+from pnyx.models.chat.types import ChatRequest, Message
 
 FORMATS = ("json_schema", "json_object", "text")
 """How an answer's shape is requested, strictest first."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pnyx.core.compression import ENDINGS
-from pnyx.core.devices import file_in
 from pnyx.core.errors import InputError, PnyxError, escaped
+from pnyx.core.folders import file_in
 from pnyx.core.records import Evidence, Question, Response
 from pnyx.reports.autojudge.answerer import say
 from pnyx.reports.autojudge.convert import question_of, response_of

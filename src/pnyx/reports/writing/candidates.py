@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.cases.qualities import MIDDLING, quality_of
 from pnyx.cases.report_plan import WritingPlan
+from pnyx.cases.retrieved_documents import MIDDLING, quality_of
 from pnyx.core.records import Evidence, Question
 from pnyx.formats import ReportRequest
 from pnyx.formats.text.segment import named_words, split_sentences

@@ -11,7 +11,7 @@ from pnyx.core.errors import shorten
 from pnyx.core.records import Evidence, judged_text
 from pnyx.formats import ReportRequest
 from pnyx.formats.text.segment import trim
-from pnyx.judging.llm.batches import split_evenly
+from pnyx.judging.llm.concurrent import split_evenly
 from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.models.http.flow import run_all

@@ -5,26 +5,32 @@ The report is a `Response`, as campaigns exchange them, together with its eviden
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from pnyx.cases.case import Draft, sentence_lines, with_scores
-from pnyx.cases.citations import judge_citations, said_of_citations, without_foreign_citations
+from pnyx.cases.case import Draft, sentence_lines
+from pnyx.cases.citations import (
+    judge_citations,
+    said_of_citations,
+    with_scores,
+    without_foreign_citations,
+)
 from pnyx.cases.limits import Limits
 from pnyx.cases.report_plan import WritingPlan
 from pnyx.core.errors import shorten
-from pnyx.core.records import Document, Evidence, Response
+from pnyx.core.records import Document, Evidence, Response, Sentence, judged_text
 from pnyx.core.tabular import MOST_COLUMNS, MOST_ROWS, Result, cut_to
 from pnyx.formats import ReportRequest
-from pnyx.judging.answers import Answer, Unscored, is_quoted
-from pnyx.judging.base import Judge
+from pnyx.formats.text.segment import trim
+from pnyx.judging.answers import Answer, Judged, Unscored, is_quoted
+from pnyx.judging.base import Judge, ask_async
 from pnyx.judging.measures.responses import precisions
+from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.reports.writing.candidates import Gathered, choose_evidence, queries_of, search_candidates
 from pnyx.reports.writing.evidence import judge_evidence
-from pnyx.reports.writing.gaps import lacking_parts, of_parts, of_request
 from pnyx.reports.writing.generate import sub_questions
 from pnyx.search.pipeline import Searcher
 from pnyx.search.split_documents import passage_fields
@@ -288,3 +294,72 @@ def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
         )
         for doc_id, document in cited.items()
     }
+
+
+_HELPS: Final = 0.2
+"""Minimum probability, by the packaged judge of relevance, that a document helps to answer a part.
+Chosen with the rest of the rule on lab/reports/parts.tsv, `dev`."""
+
+_SHARE: Final = 0.25
+"""Maximum share of a report's limit for statements on parts without evidence."""
+
+_WORDS: Final = 40
+_SHORT: Final = (
+    "No evidence on this request was found in the collection.",
+    "No evidence was found.",
+)
+
+
+async def lacking_parts(request: ReportRequest, gathered: Gathered) -> tuple[str, ...]:
+    """Return the parts of a request without evidence, in its order."""
+    helped = set()
+    if gathered.doubtful:
+        from pnyx.judging.students.judge import PackagedJudge
+
+        pairs = [(part, document) for part in gathered.doubtful for document in gathered.documents]
+        questions = [
+            Support(str(n), judged_text(document), f"{request.title} {part}", task="relevance")
+            for n, (part, document) in enumerate(pairs)
+        ]
+        answers = await ask_async(PackagedJudge("relevance"), questions)
+        helped = {part for (part, _), a in zip(pairs, answers, strict=True) if _helps(a)}
+    without = {
+        *gathered.without_evidence,
+        *(part for part in gathered.doubtful if part not in helped),
+    }
+    return tuple(query.text for query in gathered.queries if query.text in without)
+
+
+def _helps(answer: Answer) -> bool:
+    """Return whether a document may help; if that is not known, it may."""
+    return not isinstance(answer, Judged) or (answer.probability or 0.0) >= _HELPS
+
+
+def of_request(
+    request: ReportRequest, parts: Sequence[str], limits: Limits
+) -> tuple[Sentence, ...]:
+    """Return sentences that say there is no evidence for a request and its parts, within limits."""
+    wanted = [_stated(request.title), *_SHORT]
+    whole = next((text for text in wanted if limits.fits([text])), None)
+    if whole is None:
+        return ()
+    rest = [part for part in parts if part != request.title]
+    return Sentence(whole), *_fitting(rest, limits.left([whole]))
+
+
+def of_parts(parts: Sequence[str], limits: Limits) -> tuple[Sentence, ...]:
+    """Return sentences on parts without evidence, within a share of the limit."""
+    return _fitting(parts, limits.share(_SHARE))
+
+
+def _fitting(parts: Sequence[str], limits: Limits) -> tuple[Sentence, ...]:
+    fitting: list[str] = []
+    for part in map(_stated, parts):
+        if limits.fits([*fitting, part]):
+            fitting.append(part)
+    return tuple(map(Sentence, fitting))
+
+
+def _stated(part: str) -> str:
+    line = trim(" ".join(part.replace('"', "'").split()), _WORDS)
+    return f'No evidence was found in the collection on "{line}".'

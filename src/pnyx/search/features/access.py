@@ -15,7 +15,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pnyx.core.errors import InputError
-from pnyx.core.locks import locked
+from pnyx.core.folders import locked
 from pnyx.search.lexical.manifest import (
     FEATURE_NAME,
     contents,

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from pnyx.core.errors import InputError, PnyxError, escaped, shorten
 from pnyx.core.placement import try_lock, unlock
 from pnyx.core.progress import counting
-from pnyx.models.embed.cut_texts import CutCounter
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.features.access import Feature, put_feature
 from pnyx.search.lexical.index import WordIndex
@@ -90,6 +89,8 @@ def embed_documents(
         ModelError: the embedder failed; what it had embedded is kept.
         PnyxError: the disk is full or read-only, or another process is embedding too.
     """
+    from pnyx.models.embed.embedder import CutCounter
+
     started = time.perf_counter()
     folder = Path(index_folder)
     index = WordIndex.open(folder)

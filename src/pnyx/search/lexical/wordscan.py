@@ -28,7 +28,7 @@ def scan(
     can be written whose words all fall into one slot; the numbers do not depend on it.
 
         text, stops: uint8, UTF-8, the documents one after the other; int64, where each ends
-        rules: of `pnyx.formats.text.word_breaks.Automaton`: class of every character, moves
+        rules: of `pnyx.formats.text.words.Automaton`: class of every character, moves
             [states, classes], which states end a word, how far a word goes, in units of UTF-16
         tables: uint64 [2^n], the hash in each slot; int32 [2^n], its word number, -1 where free;
             uint8, the words one after the other; int64, where each word's letters end, after a

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.core.records import Evidence
+from pnyx.search.document_quality import document_quality
 from pnyx.search.features.clusters import NO_CLUSTER, Clusters, clusters_of
 from pnyx.search.features.vectors import VECTORS, document_vectors
 from pnyx.search.hits import has_all
@@ -24,7 +25,6 @@ from pnyx.search.opensearch.index import RemoteIndex
 from pnyx.search.opensearch.loader import Carried, Loading
 from pnyx.search.opensearch.loader import LoadPlan as LoadPlan
 from pnyx.search.opensearch.loader import LoadStats as LoadStats
-from pnyx.search.quality.documents import document_quality
 
 
 def load(

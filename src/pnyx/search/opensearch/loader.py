@@ -15,7 +15,8 @@ import numpy as np
 from pnyx.core.errors import IndexFolderError, InputError
 from pnyx.core.records import Evidence
 from pnyx.formats.text.tokens import Tokenizer
-from pnyx.judging.students.quality.surface import TextQuality, predictions
+from pnyx.judging.students.surface_quality import TextQuality, predictions
+from pnyx.search.document_quality import rated_text
 from pnyx.search.features.clusters import Clusters
 from pnyx.search.features.topic_points import nearest_centroids
 from pnyx.search.features.vectors import VECTORS, vector_meta
@@ -33,7 +34,6 @@ from pnyx.search.opensearch.client import Cluster, ClusterAddress
 from pnyx.search.opensearch.index import RemoteIndex
 from pnyx.search.opensearch.ranking import EVERY
 from pnyx.search.opensearch.stored_topics import put_topics, topics_of
-from pnyx.search.quality.documents import rated_text
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder

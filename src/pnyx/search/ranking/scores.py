@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.models.embed.embedder import PACKAGED
+from pnyx.search.document_quality import document_quality
 from pnyx.search.engine import Engine
-from pnyx.search.features.clusters import Clusters, clusters_of, topic_factors
 from pnyx.search.features.vectors import EMBED_FIRST, VECTORS, document_vectors, embed_question
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.kernels import Boosts, best
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_least, check_parameter
-from pnyx.search.quality.documents import document_quality
 from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.fusion import Normalisation, RankedList, fuse_rrf, fuse_weighted
 from pnyx.search.ranking.models import Floats
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
+    from pnyx.search.features.clusters import Clusters
 
 _FUSED_FROM: Final = 1000
 """Depth of the rankings that a hybrid fuses: a document missing from one of them gets its lowest
@@ -263,6 +263,8 @@ def touche_boosts(
     index: WordIndex, question: str, embedder: Embedder | None, wc: float, wq: float
 ) -> Boosts | None:
     """Return the factors of R for all documents; None if both weights are 0."""
+    from pnyx.search.features.clusters import topic_factors
+
     check_parameter("wc", wc)
     check_parameter("wq", wq)
     if wc == 0.0 and wq == 0.0:
@@ -282,6 +284,8 @@ def _prepare(
     index: WordIndex, topics: bool, quality: bool
 ) -> tuple[Clusters | None, NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float32]]:
     """Return the clusters, and the code and quality of all documents, ready to be weighted."""
+    from pnyx.search.features.clusters import clusters_of
+
     topic_clusters = clusters_of(index) if topics else None
     rows = 0 if topic_clusters is None else len(topic_clusters)
     clusters = np.zeros(len(index), dtype=np.uint32)

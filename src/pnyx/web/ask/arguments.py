@@ -16,8 +16,7 @@ from pnyx.cases.options import ArgueSpec
 from pnyx.core.errors import PnyxError
 from pnyx.core.records import SIDES, Question
 from pnyx.display.text import many, one_line
-from pnyx.judging.open_questions import why_no_sides
-from pnyx.judging.statements import side_names
+from pnyx.judging.statements import side_names, why_no_sides
 from pnyx.web.application import event, html, not_found, see, sent_form
 from pnyx.web.ask.address import SearchQuery, document_link, read_search_query
 from pnyx.web.ask.choices import chosen

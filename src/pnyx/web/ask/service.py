@@ -17,16 +17,21 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pnyx.cases.open_citations import citation_judge
 from pnyx.cases.open_writer import argue_plan, open_writer
 from pnyx.cases.options import ArgueSpec
-from pnyx.core.errors import IndexFolderError, PnyxError
+from pnyx.core.errors import IndexFolderError, InputError, PnyxError, shorten
 from pnyx.core.native import advise_compiling
 from pnyx.core.network import is_remote
 from pnyx.core.records import Question, question_id
-from pnyx.judging.counted_judge import Watched
+from pnyx.formats.fields import Fields
+from pnyx.formats.items import ITEM_FORMATS
+from pnyx.judging.answers import answer_rows, tally
+from pnyx.judging.base import ask
+from pnyx.judging.counted_judge import Watched, default_judge
 from pnyx.judging.documents import find_document
 from pnyx.judging.judge_names import short_name
-from pnyx.judging.open_judge import default_judge
+from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import Say, open_model
 from pnyx.judging.options import PaidModelSpec
+from pnyx.judging.tasks import TASKS
 from pnyx.models.http.flow import LeftError, cores
 from pnyx.search.hits import has_all
 from pnyx.search.open_search import open_perspectives
@@ -34,11 +39,20 @@ from pnyx.search.options import SearchSpec
 from pnyx.search.plan import FOUND
 from pnyx.search.split_documents import size_of
 from pnyx.search.topics import prepare_topics
-from pnyx.web.ask.choices import MOST_HITS, MOST_VIEWS, chosen, chosen_for, question_text, whole
+from pnyx.web.api.rows import AnswersRow
+from pnyx.web.ask.choices import (
+    MOST_HITS,
+    MOST_ITEMS,
+    MOST_VIEWS,
+    chosen,
+    chosen_for,
+    judge_choices,
+    question_text,
+    whole,
+)
 from pnyx.web.ask.coverage import cover
 from pnyx.web.ask.examples import label_topics
 from pnyx.web.ask.job import Job, Step
-from pnyx.web.ask.judge_items import judge_items
 from pnyx.web.ask.open_index import OpenIndex
 from pnyx.web.ask.pool import Pool, SharedResults
 from pnyx.web.ask.search_answer import SearchAnswer, find
@@ -47,9 +61,64 @@ if TYPE_CHECKING:
     from pnyx.cases.case import Case
     from pnyx.core.records import Evidence
     from pnyx.judging.base import Judge
+    from pnyx.judging.questions import JudgeQuestion
     from pnyx.judging.store.completions import StoredModel
     from pnyx.search.engine import DocumentIndex
-    from pnyx.web.api.rows import AnswersRow, CoverageRow
+    from pnyx.web.api.rows import CoverageRow
+
+
+def judge_items(
+    task: str,
+    items: Sequence[Any],
+    row: Mapping[str, Any],
+    server: PaidModelSpec,
+    model: StoredModel | None,
+    say: Say,
+) -> AnswersRow:
+    """Judge items, given as objects as in an items file; InputError, ModelError."""
+    if task not in TASKS:
+        name = shorten(repr(task), 40)
+        raise InputError(f"task: found {name}, expected one of: {', '.join(TASKS)}")
+    spec, formatted = judge_choices(server, row)
+    formatted.chosen(TASKS[task], spec)
+    form, prepared = formatted.prepared(TASKS[task], spec, _questions(task, items))
+    questions = list(prepared)
+    with contextlib.ExitStack() as stack:
+        models = [] if model is None else [model]
+        opened = stack.enter_context(open_judge(TASKS[task], spec, say, form=form, models=models))
+        answers = ask(opened.judge, questions)
+        rows = [
+            line
+            for question, answer in zip(questions, answers, strict=True)
+            for line in answer_rows(question, answer)
+        ]
+        judged = {"task": task, "judge": opened.judge.name, "card": opened.judge.card}
+        return AnswersRow.model_validate({**judged, "answers": rows, "counts": tally(rows)})
+
+
+def _questions(task: str, items: Sequence[Any]) -> list[JudgeQuestion]:
+    if not isinstance(items, list | tuple) or not items:
+        raise InputError("items: expected a list of at least one object")
+    if len(items) > MOST_ITEMS:
+        raise InputError(f"items: found {len(items)}, expected at most {MOST_ITEMS}")
+    form = ITEM_FORMATS[TASKS[task].items]
+    seen: dict[Any, int] = {}
+    questions = []
+    for position, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise InputError(
+                f"items[{position}]: found {shorten(repr(item), 40)}, expected an object"
+            )
+        try:
+            parsed = form.parse(item)
+            first = seen.setdefault(form.identity(parsed), position)
+            if first != position:
+                raise InputError(f"repeats the id of items[{first}]")
+            questions.append(TASKS[task].question(Fields(parsed)))
+        except InputError as error:
+            raise InputError(f"items[{position}]: {error.problem}") from error
+    return questions
+
 
 T = TypeVar("T")
 

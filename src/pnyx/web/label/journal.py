@@ -15,10 +15,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
-from pnyx.core.devices import refuse_devices
 from pnyx.core.errors import InputError
 from pnyx.core.files import atomic_text, disk_errors, json_line, read_json
-from pnyx.core.locks import locked
+from pnyx.core.folders import locked, refuse_devices
 from pnyx.core.placement import append, make_folder
 from pnyx.web.label.label_log import Act
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pnyx.display.plots import recalibration_plot, reliability_plot, thresholds_plot
 from pnyx.display.tables import Column, Table
 from pnyx.display.trials import figure
-from pnyx.judging.calibration.recalibration import curve_from
+from pnyx.judging.calibration.curves import curve_from
 from pnyx.judging.measures.binary import ReliabilityBin
 from pnyx.judging.measures.thresholds import BestThreshold, Curve, Thresholds
 from pnyx.stats.base import BOOTSTRAP

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pnyx.audit.trials.contradictions import as_question
 from pnyx.core.errors import shorten
-from pnyx.formats.text.auxiliaries import as_question
 from pnyx.formats.text.segment import trim
 from pnyx.formats.text.words import clean
 from pnyx.judging.llm.concurrent import Progress, each
@@ -61,7 +61,7 @@ def draft_questions(
             for each choice.
         model: writes the drafts; earlier replies are reused. Only claims can be drafted without it.
         rules: whether a claim with a single auxiliary becomes a question without a language model
-            (`pnyx.formats.text.auxiliaries.as_question`).
+            (`pnyx.audit.trials.contradictions.as_question`).
         on_done: called for each finished source.
 
     Raises:

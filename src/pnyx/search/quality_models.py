@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import parse_json_object, read_lines
 from pnyx.formats.fields import number, string
-from pnyx.judging.students.quality.surface import (
+from pnyx.judging.students.surface_quality import (
     HASH_BITS,
     SURFACE,
     VERSION,

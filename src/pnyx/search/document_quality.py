@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from pnyx.core.progress import counting
 from pnyx.core.records import Argument, Evidence
-from pnyx.judging.students.quality.surface import QualityModel as QualityModel
-from pnyx.judging.students.quality.surface import TextQuality, predictions
+from pnyx.judging.students.surface_quality import QualityModel as QualityModel
+from pnyx.judging.students.surface_quality import TextQuality, predictions
 from pnyx.search.features.access import put_feature
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import damaged

@@ -19,7 +19,7 @@ from pnyx.judging.answers import Answer, Missing, Provenance, Unscored
 from pnyx.judging.base import Emit, answer_chunks, of_kind
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.questions import JudgeQuestion, Rating, blank
-from pnyx.judging.students.quality.surface import (
+from pnyx.judging.students.surface_quality import (
     MAX_DEVIATION,
     Features,
     QualityModel,

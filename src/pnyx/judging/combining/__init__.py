@@ -1,1 +1,0 @@
-"""Several judges combined into one: panels, cascades, votes."""

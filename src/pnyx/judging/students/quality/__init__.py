@@ -1,1 +1,0 @@
-"""Small models of argument quality."""

@@ -1,1 +1,0 @@
-"""Argument quality of indexed documents."""
