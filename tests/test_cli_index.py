@@ -7,11 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 from command import printed, write_rows
 from embedding_server import EmbeddingServer
-from pnyx.cli import app
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.index import Index
 from pnyx.search.open_engine import verify_index
@@ -246,8 +244,3 @@ def test_a_corpus_without_words_warns(tmp_path, capsys):
     path.write_text('{"id": "a", "text": "!!!"}\n')
     shown = printed(capsys, "index", path, "--out", tmp_path / "i")
     assert "warning: no document contains a word" in shown.err
-
-
-def test_help_shows_an_example():
-    shown = CliRunner().invoke(app, ["index", "--help"])
-    assert "pnyx index arguments.jsonl --out my.index" in shown.output

@@ -420,7 +420,7 @@ def test_ctrl_c_stops_with_one_line_and_resumes(tmp_path):
 
 
 def test_help_shows_an_example_and_every_task(capsys):
-    assert run("--help") == 0
+    assert run("--help-all") == 0
     out = capsys.readouterr().out
     assert "pnyx judge [OPTIONS] TASK [ITEMS]" in out
     assert all(f"\n  {name} " in out for name in TASKS)

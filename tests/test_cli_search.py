@@ -6,10 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 from command import printed, write_rows
-from pnyx.cli import app
 from pnyx.core.records import Argument, Document, Premise
 from pnyx.search.build import build_index
 
@@ -161,8 +159,3 @@ def test_undecodable_arguments_and_a_poor_terminal(index):
     done = subprocess.run([*command, b"--json"], env=environment, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)) == 3
-
-
-def test_help_shows_an_example():
-    shown = CliRunner().invoke(app, ["search", "--help"])
-    assert 'pnyx search my.index "Should voting be compulsory?"' in shown.output

@@ -96,7 +96,7 @@ def test_convert_takes_the_perspectives_that_count(tmp_path, capsys):
     source.write_text(_expansion(1, "It is.", "It is not.") + _expansion(2, "It is.", "It is not."))
     for options, texts_ in (
         ((), ["It is.", "It is not."]),
-        (("--from", "berds-expansions"), ["View 1.", "View 2."]),
+        (("--format", "berds-expansions"), ["View 1.", "View 2."]),
     ):
         with pytest.raises(SystemExit) as ended:
             main(

@@ -58,12 +58,12 @@ def test_judges_of_a_table_are_compared_as_those_of_several_results(
         assert (ours["name"], ours["measures"]) == (theirs["name"], theirs["measures"])
 
 
-def test_a_judge_became_as_much_worse_as_by_audit_check(results: None, call: Any) -> None:
+def test_a_judge_became_as_much_worse_as_by_its_card(results: None, call: Any) -> None:
     labels = ("--labels", "l.jsonl")
     for name in ("then", "now"):
         assert call("audit", "card", name, *labels, "--out", f"{name}.card.json")[0] == 0
     assert call("check", "then", *labels, "--out", "check.json")[0] == 0
-    status, out, _ = call("audit", "check", "now.card.json", "--card", "then.card.json", "--json")
+    status, out, _ = call("audit", "card", "now.card.json", "--against", "then.card.json", "--json")
     audited = {row["name"].split(": ")[-1]: row for row in json.loads(out)["figures"]}
     status_of_check, out, _ = call("check", "now", *labels, "--against", "check.json", "--json")
     drift = {row["name"].split(": ")[-1]: row for row in json.loads(out)["drift"]}

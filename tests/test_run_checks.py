@@ -104,13 +104,15 @@ def test_a_document_twice_in_a_topic_is_an_error(tmp_path, call):
 def test_strict_makes_them_errors(tmp_path, call, capsys):
     path = tmp_path / "run.trec"
     path.write_text(CLEAN.replace("a 1 2.0", "a 0 2.0"))
-    code, out, err = call(str(path), "--strict")
+    code, out, err = call(str(path), "--fail-on-warnings")
     assert (code, err) == (2, "")
     assert out.startswith(f"{path}:1: 1 of 3 ranks are below 1")
     path.write_text(CLEAN)
-    assert call(str(path), "--strict")[0] == 0
+    assert call(str(path), "--fail-on-warnings")[0] == 0
     Path(path).write_text("1\tShould zoos be banned?\n")
-    assert "--strict requires a run" in refuser("files", "validate")(capsys, path, "--strict")
+    assert "--fail-on-warnings requires a run" in refuser("files", "validate")(
+        capsys, path, "--fail-on-warnings"
+    )
 
 
 def test_json_has_warnings_with_their_category(tmp_path, call):

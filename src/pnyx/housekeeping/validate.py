@@ -99,7 +99,7 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     if file_format.kind == "run":
         rows = checked_run(rows, lines=file_format.name == "run")
     elif spec.strict:
-        raise OptionError("--strict requires a run as FILE, or --track")
+        raise OptionError("--fail-on-warnings requires a run as FILE, or --track")
     return _Findings(file, strict=spec.strict, as_json=as_json).report(rows, file_format.name)
 
 
