@@ -19,7 +19,7 @@ from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
 from pnyx.cases.report_plan import WritingPlan
 from pnyx.cli.measure.tables import few_warning
 from pnyx.core.errors import InputError, OptionError, PnyxError
-from pnyx.core.records import Question, question_id
+from pnyx.core.records import Passage, Question, question_id
 from pnyx.core.spec import opt, opts_of
 from pnyx.formats import ReportRequest
 from pnyx.formats.cells import python_literal
@@ -42,6 +42,7 @@ from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
 from pnyx.models.http.addresses import is_address
 from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, parse_perspective_measure
 from pnyx.relevance.definitions import _shortened
+from pnyx.reports.options import WeightSpec
 from pnyx.reports.tree.opened_sentence import citation_steps
 from pnyx.reports.tree.plan import Weights
 from pnyx.reports.writing.candidates import queries_of
@@ -458,3 +459,16 @@ def test_a_card_advises_against_a_use_beyond_its_limit(at_limit, beyond, advised
 def test_intervals_over_fewer_than_ten_topics_are_warned_of(topics, lines):
     assert len(few_warning(Bootstrap(20), topics, "topic")) == lines
     assert few_warning(Bootstrap(0), topics, "topic") == []
+
+
+def test_a_passage_is_a_part_if_its_document_has_another():
+    assert [Passage("d", count=count).is_part for count in (1, 2)] == [False, True]
+
+
+def test_the_first_unknown_dimension_is_named():
+    rating = Rating("1", "A text.", ("overall", "charm", "wit"), (1.0, 5.0))
+    assert rating.fault() == "task: quality has no dimension 'charm'"
+
+
+def test_no_weight_of_a_report_may_be_negative():
+    assert [option.bounds[0] for _, option in opts_of(WeightSpec)] == [0] * 7

@@ -245,6 +245,23 @@ def test_promptfoo_compares_the_model_with_the_person(tmp_path, capsys):
     assert "2 answers have no label" in printed
 
 
+def test_a_promptfoo_assertion_is_named_by_its_metric_or_its_type(tmp_path):
+    content = promptfoo(rated=0)
+    for row in content["results"]["results"]:
+        row["gradingResult"]["componentResults"] += [
+            {"pass": True, "assertion": {"type": "llm-rubric", "metric": "tone"}},
+            {"pass": True, "assertion": {"type": "contains"}},
+            {"pass": True, "assertion": {}},
+        ]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(content))
+    first = read_check_items(str(path), judge="tone", human="llm-rubric").items[0]
+    assert (first.verdicts["tone"], first.labels["llm-rubric"]) == (True, ANSWERS[0])
+    for name in ("contains", "assertion"):
+        items = read_check_items(str(path), judge=name, human="tone").items
+        assert items[0].verdicts[name] is True
+
+
 def test_promptfoo_verdicts_of_tests_with_a_threshold(tmp_path):
     """One of two parts fails and the whole passes; a person's rating replaces the whole."""
     results = promptfoo(rated=2)["results"]["results"]

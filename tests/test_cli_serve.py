@@ -67,6 +67,8 @@ def test_it_answers_gets_ready_and_ends(own_place):
         headers = {"authorization": "Bearer s3cret"}
         found = httpx2.get(f"{address}/v1/search", params={"q": VOTING}, headers=headers).json()
         assert found["search"].startswith("bm25")
+        page = httpx2.get(f"{address}/", headers=headers)
+        assert not {"server", "date"} & set(page.headers)  # nothing about the software
         process.send_signal(signal.SIGINT)
         assert process.wait(120) in (0, 130)
 
