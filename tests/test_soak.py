@@ -344,7 +344,7 @@ def test_a_run_with_faults_and_kills_asks_nothing_twice(tmp_path, monkeypatch):
             assert list(answers) == [row["id"] for row in rows]
             unscored = {name for name, answer in answers.items() if answer["unscored"]}
             assert unscored == {row["id"] for row in rows if never(row)}
-            # Any reply is asked for again if it was on its way when the process was killed; one that
+            # A reply is asked for again if it was on its way when the process was killed; one that
             # cannot be read also by the next run, and an empty one at once.
             unreadable = {row["key"] for row in server.asked() if row["item"] in UNREADABLE}
             counts = Counter(server.answered()[before:])
