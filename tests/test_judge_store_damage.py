@@ -20,6 +20,7 @@ from pnyx.cli import main
 from pnyx.core.errors import InputError, PnyxError
 from pnyx.judging.store.maintenance import merge_stores, store_stats
 from pnyx.judging.store.rows import COLUMNS, request_key
+from pnyx.judging.store.schema import MIGRATIONS
 from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 from tries import tries
@@ -188,7 +189,65 @@ def test_a_damaged_reply_is_not_exported_and_makes_way_for_a_merged_one(stored, 
         assert store.get(KEY).reply == REPLY
 
 
-# --- made by several processes at once
+# --- stores of earlier layouts
+
+
+def old_store(path, version, rows=1):
+    """Make a store as an earlier Pnyx did."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute(
+        "CREATE TABLE _pnyx_migrations"
+        " (number INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, pnyx_version TEXT NOT NULL)"
+    )
+    for number, statement in enumerate(MIGRATIONS[:version], start=1):
+        connection.execute(statement)
+        connection.execute("INSERT INTO _pnyx_migrations VALUES (?, '', '')", (number,))
+    connection.execute("PRAGMA application_id = 0x706E7978")
+    connection.execute("BEGIN")
+    for number in range(rows):
+        asked = ChatRequest((Message("user", str(number)),))
+        row = (
+            request_key("m", asked), "m", json.dumps(asked.canonical()), f"reply {number}", "stop",
+            "m", "{}", "text", "2026-01-02T03:04:05+00:00", "0.1", None,
+        )  # fmt: skip
+        marks = ", ".join("?" * (10 if version == 1 else 11))
+        connection.execute(
+            f"INSERT INTO replies VALUES ({marks})", row[: 10 if version == 1 else 11]
+        )
+    if version >= 3:
+        connection.execute("INSERT INTO failures VALUES ('f', 'm', 'refusal: no', '', '')")
+    connection.execute("COMMIT")
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_an_old_store_is_read_as_it_is_and_gets_its_checksums_when_written(version, tmp_path):
+    path = old_store(tmp_path / "old", version, rows=150)
+    before = path.read_bytes()
+    with Store(path, read_only=True) as store:
+        old = list(store.rows())
+        assert len(old) == 150
+        assert store.get(old[0].key).reply == old[0].reply
+        assert store.failure("f") == ("refusal: no" if version == 3 else None)
+    assert path.read_bytes() == before
+    with Store(path) as store:
+        assert list(store.rows()) == old
+        assert store.failure("f") == ("refusal: no" if version == 3 else None)
+        assert store.execute("SELECT count(*) FROM replies WHERE length(checksum) = 16") == [(150,)]
+    changed(path, "UPDATE replies SET reply_text = 'else' WHERE key = ?", (old[3].key,))
+    stats = store_stats(path)
+    assert (stats.version, stats.damaged) == (len(MIGRATIONS), 1)
+
+
+def test_what_was_damaged_before_it_got_checksums_is_noticed(tmp_path):
+    path = old_store(tmp_path / "old", 3, rows=3)
+    changed(path, "UPDATE replies SET usage = '{' WHERE reply_text = 'reply 1'")
+    changed(path, "UPDATE replies SET reply_text = CAST(x'ff' AS TEXT) WHERE reply_text LIKE '%2'")
+    for read_only in (True, False):
+        with Store(path, read_only=read_only) as store:
+            assert [damage is None for _, _, damage in store.scan()].count(True) == 1
+    assert store_stats(path).damaged == 2
 
 
 OPEN = """
@@ -200,11 +259,12 @@ with Store(sys.argv[1]) as store:
 
 
 @pytest.mark.all
-def test_several_processes_make_a_store_at_once(tmp_path):
-    command = [sys.executable, "-c", OPEN, str(tmp_path / "new")]
+def test_several_processes_bring_an_old_store_up_to_date_at_once(tmp_path):
+    path = old_store(tmp_path / "old", 3, rows=2000)
+    command = [sys.executable, "-c", OPEN, str(path)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [process.communicate(timeout=300)[0] for process in running] == ["0\n"] * 3
-    assert store_stats(tmp_path / "new").replies == 0
+    assert [process.communicate(timeout=300)[0] for process in running] == ["2000\n"] * 3
+    assert store_stats(path).damaged == 0
 
 
 # --- nothing may be written there

@@ -370,6 +370,24 @@ def test_damaged_pages_are_one_line(tmp_path):
     assert not (tmp_path / "t").exists()
 
 
+def test_an_older_store_is_read_and_left_as_it_is(tmp_path):
+    path = tampered(
+        tmp_path / "old",
+        "ALTER TABLE replies DROP COLUMN tokens",
+        "ALTER TABLE replies DROP COLUMN checksum",
+        "DROP TABLE failures",
+        "DELETE FROM _pnyx_migrations WHERE number >= 2",
+    )
+    before = path.read_bytes()
+    merge_stores([path], tmp_path / "t")
+    assert exported(path) == exported(tmp_path / "t")
+    stats = store_stats(path)
+    assert (stats.version, stats.replies, stats.models[0].with_alternatives) == (1, 2, 0)
+    with Store(path, read_only=True) as store:
+        assert store.get(row("a").key).reply.text == "yes"
+    assert path.read_bytes() == before
+
+
 def test_a_compressed_store_and_no_store_are_refused(tmp_path):
     path = fill(tmp_path / "s", [row()])
     (tmp_path / "s.gz").write_bytes(gzip.compress(path.read_bytes()))

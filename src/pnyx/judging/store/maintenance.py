@@ -14,7 +14,7 @@ from typing import Any
 from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.core.files import atomic_text, parse_json_object, read_head, read_lines
 from pnyx.judging.store.rows import COLUMNS, StoredRow, row_from_object
-from pnyx.judging.store.schema import VERSION, key_matches
+from pnyx.judging.store.schema import key_matches, selected
 from pnyx.judging.store.store import UNREADABLE, Store, StoredReply, default_store_path
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
@@ -73,7 +73,7 @@ def store_stats(path: str | Path | None = None) -> StoreStats:
             often = sorted(model.finish_reasons.items(), key=lambda item: (-item[1], item[0]))
             model.finish_reasons = dict(often)
         size = _bytes_on_disk(store.path)
-        return StoreStats(str(store.path), size, VERSION, total, rows, damaged)
+        return StoreStats(str(store.path), size, store.version, total, rows, damaged)
 
 
 def _add(models: dict[str, ModelStats], name: str, stored: StoredReply) -> None:
@@ -155,7 +155,8 @@ def _clear(
 ) -> tuple[int, int]:
     """Delete, unless it is a dry run, and return the number of replies and bytes."""
     if not damaged:
-        size = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in COLUMNS)
+        columns = selected(store.version)[:-1]
+        size = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in columns)
         select = f"SELECT count(*), coalesce(sum({size}), 0) FROM replies {where}"  # noqa: S608
         ((replies, total),) = store.execute(select, values)
         if not dry_run:

@@ -1,11 +1,11 @@
-"""The SQLite file of a judgement store: opening it, and its tables."""
+"""The SQLite file of a judgement store: opening it, its tables, updates of old ones."""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,7 +21,9 @@ Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
 """`Store.execute`."""
 
 FAILURE_COLUMNS = ("key", "model", "reason", "created_at", "pnyx_version")
-VERSION = 5  # of the layout
+FIRST_WITH_FAILURES, FIRST_WITH_CHECKSUMS = 3, 4
+_FIRST_WITH_TOKENS = 2
+_ROWS_AT_ONCE = 64
 _BUSY_SECONDS = 30.0
 _MAX_VALUE_BYTES = 64 * 1024 * 1024
 """A store that is only read may be from someone else; SQLite refuses longer values in it."""
@@ -118,8 +120,33 @@ def key_matches(key: object) -> tuple[str, object]:
     return "key = ?", key
 
 
-SCHEMA = (
-    # `tokens`: compressed JSON, [[token, [[alternative, logprob], ...]], ...], or NULL.
+def selected(version: int) -> tuple[str, ...]:
+    """Return the selected columns of `replies`: `COLUMNS` and the checksum; NULL if missing."""
+    tokens = COLUMNS[-1] if version >= _FIRST_WITH_TOKENS else "NULL"
+    return (*COLUMNS[:-1], tokens, "checksum" if version >= FIRST_WITH_CHECKSUMS else "NULL")
+
+
+def _add_checksums(execute: Execute) -> None:
+    for table, columns in (("replies", COLUMNS), ("failures", FAILURE_COLUMNS)):
+        execute(f"ALTER TABLE {table} ADD COLUMN checksum BLOB")
+        for row in _rows(execute, table, columns):
+            condition, key = key_matches(row[0])
+            update = f"UPDATE {table} SET checksum = ? WHERE {condition}"  # noqa: S608
+            execute(update, (checksum(row), key))
+
+
+def _rows(execute: Execute, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield all rows in the order of their keys; they may be changed meanwhile."""
+    select = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608
+    end = f"ORDER BY key LIMIT {_ROWS_AT_ONCE}"
+    rows = execute(f"{select} {end}")
+    while rows:
+        yield from rows
+        condition, key = key_matches(rows[-1][0])
+        rows = execute(f"{select} WHERE {condition.replace('=', '>', 1)} {end}", (key,))
+
+
+MIGRATIONS: tuple[str | Callable[[Execute], None], ...] = (
     """
     CREATE TABLE replies (
         key             TEXT PRIMARY KEY,
@@ -131,11 +158,11 @@ SCHEMA = (
         usage           TEXT NOT NULL,
         response_format TEXT NOT NULL,
         created_at      TEXT NOT NULL,
-        pnyx_version    TEXT NOT NULL,
-        tokens          BLOB,
-        checksum        BLOB
+        pnyx_version    TEXT NOT NULL
     ) WITHOUT ROWID
     """,
+    # Compressed JSON: [[token, [[alternative, logprob], ...]], ...]; NULL if there are none.
+    "ALTER TABLE replies ADD COLUMN tokens BLOB",
     # Why the last attempt at a request failed: shown if nothing is to be sent.
     """
     CREATE TABLE failures (
@@ -143,10 +170,10 @@ SCHEMA = (
         model           TEXT NOT NULL,
         reason          TEXT NOT NULL,
         created_at      TEXT NOT NULL,
-        pnyx_version    TEXT NOT NULL,
-        checksum        BLOB
+        pnyx_version    TEXT NOT NULL
     ) WITHOUT ROWID
     """,
+    _add_checksums,
     # Who is sending a request now, so that nobody else does. `expires` is in seconds since 1970.
     """
     CREATE TABLE claims (
@@ -155,31 +182,27 @@ SCHEMA = (
         expires         REAL NOT NULL
     ) WITHOUT ROWID
     """,
-    """
-    CREATE TABLE _pnyx_migrations (
-        number          INTEGER PRIMARY KEY,
-        applied_at      TEXT NOT NULL,
-        pnyx_version    TEXT NOT NULL
-    )
-    """,
 )
-"""The last table has the version of the layout."""
+"""Applied in order, each once; append, never edit. The number of the last is the file's version."""
 
 
-def create_tables(execute: Execute) -> None:
-    """Make the tables of an empty file; the caller holds a transaction."""
-    for statement in SCHEMA:
-        execute(statement)
-    execute("INSERT INTO _pnyx_migrations VALUES (?, ?, ?)", (VERSION, now(), __version__))
+def migrate(execute: Execute, done: int) -> None:
+    """Update a store of version `done`; the caller holds a transaction."""
+    for number, change in enumerate(MIGRATIONS[done:], start=done + 1):
+        if isinstance(change, str):
+            execute(change)
+        else:
+            change(execute)
+        execute("INSERT INTO _pnyx_migrations VALUES (?, ?, ?)", (number, now(), __version__))
     execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def check_tables(execute: Execute) -> None:
+def check_tables(execute: Execute, version: int) -> None:
     """Raise ValueError unless the tables of a store, perhaps from someone else, are valid."""
-    expected = {
-        "replies": (*COLUMNS, "checksum"),
-        "failures": (*FAILURE_COLUMNS, "checksum"),
-    }
+    last = ("checksum",) if version >= FIRST_WITH_CHECKSUMS else ()
+    expected = {"replies": tuple(name for name in selected(version) if name != "NULL")}
+    if version >= FIRST_WITH_FAILURES:
+        expected["failures"] = (*FAILURE_COLUMNS, *last)
     for table, columns in expected.items():
         check_plain(execute, table)
         rows = execute("SELECT name, hidden, pk FROM pragma_table_xinfo(?) ORDER BY cid", (table,))

@@ -26,14 +26,17 @@ from pnyx.judging.store.rows import COLUMNS, StoredRow, reply_from_columns, row_
 from pnyx.judging.store.schema import (
     APPLICATION_ID,
     FAILURE_COLUMNS,
-    VERSION,
+    FIRST_WITH_CHECKSUMS,
+    FIRST_WITH_FAILURES,
+    MIGRATIONS,
     check_plain,
     check_tables,
     checksum,
-    create_tables,
     file_state,
+    migrate,
     open_read_only,
     open_writable,
+    selected,
     use_wal,
 )
 from pnyx.models.chat.types import ChatRequest, Reply
@@ -47,7 +50,6 @@ _MARKS = ", ".join("?" * (len(COLUMNS) + 1))
 _INTO = f"INTO replies ({', '.join(COLUMNS)}, checksum) VALUES ({_MARKS})"
 _INSERT, _REPLACE = f"INSERT OR IGNORE {_INTO}", f"INSERT OR REPLACE {_INTO}"
 _FAILURE = ", ".join((*FAILURE_COLUMNS, "checksum"))
-_SELECT = f"SELECT {', '.join(COLUMNS)}, checksum FROM replies"  # noqa: S608
 
 UNREADABLE = "unreadable"
 """First word of the failure that records an unreadable stored reply."""
@@ -109,21 +111,22 @@ class Store:
 
     Args:
         path: the file; by default `default_store_path()`.
-        read_only: the file must exist and is not changed. It may be on read-only media, or from
-            someone else: nothing in it is executed. (SQLite may create its `-wal` and `-shm` files
-            next to it.)
+        read_only: the file must exist and is not changed. It may be on read-only media, from an
+            older Pnyx, or from someone else: nothing in it is executed. (SQLite may create its
+            `-wal` and `-shm` files next to it.)
 
     Attributes:
+        version: version of its layout.
         damaged: keys of damaged replies that `get` found -> what is wrong with them.
 
     Raises:
-        InputError: the file is not a store, is from another version of Pnyx, or (`read_only`) does
-            not exist.
+        InputError: the file is not a store, is from a newer Pnyx, or (`read_only`) does not exist.
         PnyxError: it cannot be opened or written.
     """
 
     def __init__(self, path: str | Path | None = None, *, read_only: bool = False) -> None:
         self.path = default_store_path() if path is None else Path(path)
+        self.version = len(MIGRATIONS)
         self.damaged: dict[str, str] = {}
         self._unwatched: tuple[int, ...] | None = None
         self._lock = threading.RLock()
@@ -146,7 +149,7 @@ class Store:
                     self._check_tables()
                 else:
                     use_wal(self._connection)
-                    self._create_tables()
+                    self._migrate()
         except BaseException:
             self._connection.close()
             raise
@@ -178,9 +181,9 @@ class Store:
 
     def get(self, key: str) -> StoredReply | None:
         """Return the reply at `key`, or None; a damaged one is recorded, and `put` replaces it."""
+        select = f"SELECT {', '.join(selected(self.version))} FROM replies WHERE key = ?"  # noqa: S608
         try:
-            rows = self.execute(f"{_SELECT} WHERE key = ?", (key,))
-            return next(map(self._sound, rows), None)
+            return next(map(self._sound, self.execute(select, (key,))), None)
         except ValueError as error:
             self.damaged[key] = str(error)
             return None
@@ -217,8 +220,10 @@ class Store:
 
     def failure(self, key: str) -> str | None:
         """Return why the last attempt at a request failed, or None."""
+        if self.version < FIRST_WITH_FAILURES:
+            return None
         rows = self.execute("SELECT * FROM failures WHERE key = ?", (key,))
-        return str(rows[0][2]) if rows and checksum(rows[0][:-1]) == rows[0][-1] else None
+        return str(rows[0][2]) if rows and self._checks(rows[0]) else None
 
     def claim(self, key: str, owner: str) -> bool:
         """Whether `owner` (`claimant()`) may send a request now, because nobody else is sending it.
@@ -276,8 +281,10 @@ class Store:
 
         `where` is a condition in SQL, `WHERE` included, with its parameters in `values`.
         """
+        names = ", ".join(selected(self.version))
+        select = f"SELECT {names} FROM replies {where} ORDER BY key"  # noqa: S608
         with self._lock, self._errors():
-            cursor = self._connection.execute(f"{_SELECT} {where} ORDER BY key", values)
+            cursor = self._connection.execute(select, values)
         with contextlib.closing(cursor):
             while True:
                 with self._lock, self._errors():
@@ -313,9 +320,13 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def _checks(self, row: Sequence[Any]) -> bool:
+        """Whether a row's checksum matches; old stores get checksums when they are written."""
+        return self.version < FIRST_WITH_CHECKSUMS or checksum(row[:-1]) == row[-1]
+
     def _sound(self, row: Sequence[Any]) -> StoredReply:
         """Return the reply in a row; ValueError if it is damaged."""
-        if checksum(row[:-1]) != row[-1]:
+        if not self._checks(row):
             raise ValueError("is damaged (its checksum does not fit)")
         try:
             return StoredReply(*reply_from_columns(row[:-1]))
@@ -354,27 +365,31 @@ class Store:
         self.execute("PRAGMA cell_size_check = ON")
         try:
             check_plain(self.execute, "_pnyx_migrations")
-            self._check_version()
-            check_tables(self.execute)
+            self.version = self._migrations_done()
+            check_tables(self.execute, self.version)
         except ValueError as error:
             raise InputError(
                 "found an SQLite database without the tables of a judgement store", path=self.path
             ) from error
 
-    def _create_tables(self) -> None:
+    def _migrate(self) -> None:
         with self.transaction():
-            if self.execute("SELECT count(*) FROM sqlite_master") == [(0,)]:
-                create_tables(self.execute)
-        self._check_version()
-
-    def _check_version(self) -> None:
-        ((version,),) = self.execute("SELECT max(number) FROM _pnyx_migrations")
-        if version != VERSION:
-            raise InputError(
-                f"found a judgement store of version {shorten(version, 20)}, expected {VERSION}: "
-                "it was written by another version of pnyx",
-                path=self.path,
+            self.execute(
+                "CREATE TABLE IF NOT EXISTS _pnyx_migrations"
+                " (number INTEGER PRIMARY KEY, applied_at TEXT NOT NULL,"
+                " pnyx_version TEXT NOT NULL)"
             )
+            migrate(self.execute, self._migrations_done())
+
+    def _migrations_done(self) -> int:
+        ((done,),) = self.execute("SELECT coalesce(max(number), 0) FROM _pnyx_migrations")
+        if type(done) is int and 0 <= done <= len(MIGRATIONS):
+            return done
+        raise InputError(
+            f"found a judgement store of version {shorten(done, 20)}, expected at most "
+            f"{len(MIGRATIONS)}: it was written by a newer pnyx",
+            path=self.path,
+        )
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
