@@ -19,6 +19,7 @@ from pnyx.web.results.kinds import JUDGEMENTS
 from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.records import NotFoundError
 from pnyx.web.results.routes import address_of, addresses, rendered, show
+from pnyx.web.results.texts import calls_behind
 from view_results import run
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> javascript:alert(3) \u202egnp."
@@ -239,6 +240,14 @@ def test_a_packaged_judgement_shows_its_text_pair_and_threshold(catalogue):
     row = json.loads(Path("told/answers.jsonl").read_text(encoding="utf-8").splitlines()[1])
     assert f"Yes from a probability of {row['threshold']:.2f}" in said
     assert "(similarity F1 0.28, AUROC 0.74)" in said
+
+
+def test_a_line_of_a_model_that_names_no_calls_is_not_said_to_be_of_none(catalogue):
+    (source,) = [source for source in catalogue.sources() if source.name == "told"]
+    assert calls_behind(source, {"prompt_hash": "ab"}).problem == (
+        "The line has the hash of a prompt, but does not name its calls."
+    )
+    assert calls_behind(source, {}).problem.startswith("No language model was asked")
 
 
 def test_a_file_that_holds_other_items_now_is_not_shown(results, catalogue, tmp_path):

@@ -134,7 +134,9 @@ class CallsBehind:
 def calls_behind(source: SourceRow, line: Mapping[str, Any], store: str = "") -> CallsBehind:
     """Return the calls behind a line, from the named store, or else the manifest's."""
     if not asked_of(line):
-        return CallsBehind(problem="No language model was asked, so there is no prompt.")
+        lost = "The line has the hash of a prompt, but does not name its calls."
+        none = "No language model was asked, so there is no prompt."
+        return CallsBehind(problem=lost if line.get("prompt_hash") else none)
     if hides_text():
         problem = "Prompts and replies contain texts, which are hidden (--no-text)."
         return CallsBehind(problem=problem)
