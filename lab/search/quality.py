@@ -288,7 +288,7 @@ def beyond(report: Report, webis: Arguments) -> None:
         ),
     }
     report.head(
-        "shipped weights, data that chose nothing", "texts", "of", "Spearman", "length alone"
+        "shipped weights, held-out data", "texts", "of", "Spearman", "length alone"
     )
     for name, (rows, field, dimensions) in rated.items():
         texts = [row[field] for row in rows]

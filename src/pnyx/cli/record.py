@@ -42,7 +42,7 @@ def record_of_command(
 
     These are its words; all options by name, including defaults; the hashes of the files they
     name, by path (None for standard input); and the versions of numerical libraries. Paths are as
-    given. `outputs` are files that are written already, beside answers.jsonl: by option, or
+    given. `outputs` are files that are written already, in addition to answers.jsonl: by option, or
     option/name of a file in its folder. `asks`: a language model is asked, so the environment's
     choice of it is recorded.
     """

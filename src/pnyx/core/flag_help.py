@@ -75,5 +75,5 @@ FLAG_HELP: Final = {
     "--window": "Documents or passages shown to the language model at once.",
     "--words": "Maximum words of a passage.",
     "--words-only": "Index words only, which is far faster: no quality, no vectors.",
-    "--writer": "Who writes.",
+    "--writer": "Quote sentences from the documents, or let the language model write.",
 }

@@ -4,8 +4,8 @@ A room is a folder of `pnyx`. If it has a module `doors`, the upper-case names i
 what the room adds: commands, tasks, measures, pages. Nothing else in the core, the engine, the
 command line or the pages knows a system by name: removing a room removes its doors.
 
-Whoever looks for a name imports only the doors in which it is written, so that a command does not
-import rooms that it does not use.
+A lookup of one name imports only the doors in which that name is written, so that a command does
+not import rooms that it does not use.
 """
 
 from __future__ import annotations

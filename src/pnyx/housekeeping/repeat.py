@@ -68,7 +68,7 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     \b
     More: pnyx files repeat --help-all, docs/recipes/reports-campaign.md.
     \f
-    A manifest is manifest.json of a results folder, or FILE.manifest.json beside a leaderboard of
+    A manifest is manifest.json of a results folder, or FILE.manifest.json next to a leaderboard of
     pnyx measure report --strict. It names the command with all its options, the hashes of its
     inputs, and its prompts, judges, seeds and versions. Inputs are compared with their hashes
     before anything is done. Copy the judgement store of the original machine (pnyx store --export),
