@@ -523,16 +523,16 @@ def test_questions_by_corpus_to_labels_and_qrels_and_other_thresholds_later(
 def test_a_model_that_refuses_is_exit_status_3_and_no_qrels(capsys, index, topics, tmp_path):
     options = ("--all", "--index", index, "--topics", topics)
     with ChatServer(default="refusal") as server:
-        asked = ("--judge", server.spec, "--annotations-out", tmp_path / "a.jsonl")
-        assert run(capsys, *options, *asked)[0] == 3
+        model = ("--judge", server.spec, "--annotations-out", tmp_path / "a.jsonl")
+        assert run(capsys, *options, *model)[0] == 3
         count = len(server.asked())
         qrels = ("--qrels-out", tmp_path / "q.txt")
-        status, _, error = run(capsys, *options, *asked, *qrels)
+        status, _, error = run(capsys, *options, *model, *qrels)
         assert status == 2
         assert "6 pairs are unscored" in error
         assert error.count("\n") == 1
         assert not (tmp_path / "q.txt").exists()
-        assert run(capsys, *options, *asked, *qrels, "--unscored", "zero")[0] == 3
+        assert run(capsys, *options, *model, *qrels, "--unscored", "zero")[0] == 3
         assert {q.grade for q in read_qrels(str(tmp_path / "q.txt"))} == {0}
         assert len(server.asked()) == count
     assert {row["value"] for row in lines(tmp_path / "a.jsonl")} == {None}

@@ -100,15 +100,15 @@ def verdict_of(e, differences, others=0):
     names = [e.DEFAULT, *(f"s{n}" for n in range(others))]
     same = [entry for t in topics for entry in ranked(t, "a")]
     runs = dict.fromkeys([e.BASELINE, *names], same)
-    one = e.MeasuredColumn(runs, e.Column("quality", qrels, "nDCG@5"))
-    margin = one.against[e.DEFAULT].against.margin
-    found = differ(np.array([differences] * len(names)).T, "t", Bootstrap(), margin)
+    column = e.MeasuredColumn(runs, e.Column("quality", qrels, "nDCG@5"))
+    margin = column.against[e.DEFAULT].against.margin
+    tests = differ(np.array([differences] * len(names)).T, "t", Bootstrap(), margin)
     tested = [
         replace(t, run=name, other=e.BASELINE, measure="nDCG@5")
-        for name, t in zip(names, found, strict=True)
+        for name, t in zip(names, tests, strict=True)
     ]
-    one.against = {c.run: c for c in family(tested)}
-    e.verdict(e.Report("effectiveness"), findings := e.Findings(), "made", {"quality": one})
+    column.against = {c.run: c for c in family(tested)}
+    e.verdict(e.Report("effectiveness"), findings := e.Findings(), "made", {"quality": column})
     return findings.verdicts[0].split("**")[1]
 
 

@@ -313,15 +313,15 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
 
 def test_what_cannot_be_paired_is_one_line(capsys):
     llm = ("--judge", "http://127.0.0.1:9/v1#m")
-    own = ("--trial", "self", "--write-pairs", "p.jsonl")
+    pairs = ("--trial", "self", "--write-pairs", "p.jsonl")
     for count, more, said in (
-        (1, (*llm, *own), "no item has an argument"),
-        (2, own, "requires a language model: add --judge"),
-        (2, (*llm, *own[2:]), "--write-pairs requires --trial self"),
-        (2, (*llm, *own, "--trial", "order"), "--write-pairs requires --trial self"),
-        (2, (*llm, *own, "--out", "S"), "--out has no effect with --write-pairs"),
-        (2, (*llm, *own, "--set", "batch=2"), "--set batch has no effect with --write-pairs"),
-        (2, ("--judge", "people.jsonl", *own), "cannot answer here"),
+        (1, (*llm, *pairs), "no item has an argument"),
+        (2, pairs, "requires a language model: add --judge"),
+        (2, (*llm, *pairs[2:]), "--write-pairs requires --trial self"),
+        (2, (*llm, *pairs, "--trial", "order"), "--write-pairs requires --trial self"),
+        (2, (*llm, *pairs, "--out", "S"), "--out has no effect with --write-pairs"),
+        (2, (*llm, *pairs, "--set", "batch=2"), "--set batch has no effect with --write-pairs"),
+        (2, ("--judge", "people.jsonl", *pairs), "cannot answer here"),
     ):
         write_rows("people.jsonl", [{"id": "r1", "value": "a"}])
         code, _, err = called(capsys, "audit", "run", argued(count), *more)

@@ -134,7 +134,7 @@ def test_a_model_is_told_the_side_and_then_ranks_for_it(capsys, index):
         status, _, error = called(capsys, "search", index, QUESTION, *by_words, *options)
         assert status == 0
         assert error.startswith("pnyx: cost: 3 calls of test, ")
-        prompts = [asked["messages"][-1]["content"] for asked in server.asked()]
+        prompts = [request["messages"][-1]["content"] for request in server.asked()]
     assert len(prompts) == 3  # of seven documents: 4-7, 2-5, 1-4
     assert all("argue the pro side" in prompt for prompt in prompts)
 

@@ -22,6 +22,7 @@ EXAMPLE = re.compile(r"^  Example(, after that of [^:]+)?:\n(.*?)\n\n", re.DOTAL
 SERVERS = ("serve", "label", "view")
 """Commands that print an address and run until Ctrl-C."""
 SLOW = (
+    "",  # pnyx --help itself
     *("argue", "audit", "audit card", "audit run", "check", "compare retrievers", "files merge"),
     *("files repeat", "index", "judge calibrate", "judge report", "label", "label sample"),
     *("measure", "measure perspectives", "measure report", "nuggets", "nuggets assign"),
@@ -56,10 +57,10 @@ def help_of(name: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def example_of(name: str, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], str]:
     """Return the commands whose examples come first, and the example's text."""
-    found = EXAMPLE.search(help_of(name, capsys))
-    assert found, f"pnyx {name} --help has no example"
-    before = re.split(", | and ", (found[1] or "").partition(" of ")[2])
-    return [name.removeprefix("pnyx ") for name in before if name], found[2]
+    match = EXAMPLE.search(help_of(name, capsys))
+    assert match, f"pnyx {name} --help has no example"
+    before = re.split(", | and ", (match[1] or "").partition(" of ")[2])
+    return [name.removeprefix("pnyx ") for name in before if name], match[2]
 
 
 def steps(text: str) -> list[tuple[str, list[str]]]:
@@ -148,7 +149,7 @@ def test_what_differs_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.all) if n in SLOW else n for n in COMMANDS]
+    "name", [pytest.param(n, marks=pytest.mark.all) if n in SLOW else n for n in ("", *COMMANDS)]
 )
 def test_the_example_in_help_prints_what_it_shows(
     name: str,

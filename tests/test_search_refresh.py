@@ -201,5 +201,5 @@ def test_topics_are_found_again_rather_than_assigned_after_documents_were_remove
     refreshed = [SimpleNamespace(dropped=("clusters",))]
     features = _after_refresh("i", FeatureSpec(assign=True), refreshed)
     assert (features.assign, features.clusters) == (False, True)
-    kept = FeatureSpec(assign=True)
-    assert _after_refresh("i", kept, [SimpleNamespace(dropped=())]) == kept
+    unchanged = FeatureSpec(assign=True)
+    assert _after_refresh("i", unchanged, [SimpleNamespace(dropped=())]) == unchanged

@@ -42,8 +42,8 @@ def in_shares(call, of, *command, suffix="", expected=0):
     out = "--annotations-out" if "annotate" in command else "--out"
     for number in range(of, 0, -1):  # in any order
         names.append(f"share{number}{suffix}")
-        own = ("--shard", f"{number}/{of}", out, names[-1], "--store", f"{number}.sqlite")
-        status, _, said = call(*command, *own)
+        options = ("--shard", f"{number}/{of}", out, names[-1], "--store", f"{number}.sqlite")
+        status, _, said = call(*command, *options)
         assert status in (0, expected), said
     return names
 

@@ -227,8 +227,8 @@ class Annotator:
             return "cut off"
 
     def _answer(self, draw: random.Random, person: Person) -> str:
-        place = draw.randint(1, ITEMS)
-        person.see(f"/item/{place}")
+        number = draw.randint(1, ITEMS)
+        person.see(f"/item/{number}")
         assert person.page.status_code == 200
         if draw.random() < 0.3:
             assert person.see(draw.choice(["/items", "/next", "/organise"])).status_code in (
@@ -236,10 +236,10 @@ class Annotator:
                 403,
             )
             return "read"
-        value, item = draw.random() < 0.5, f"i{place}"
+        value, item = draw.random() < 0.5, f"i{number}"
         before = self.confirmed.get(item)
         self.unclear[item] |= {value, before}
-        answer = person.send(0 if value else 1, path=f"/item/{place}")
+        answer = person.send(0 if value else 1, path=f"/item/{number}")
         assert answer.status_code == 200, answer.text[:300]
         self.confirmed[item] = value
         del self.unclear[item]

@@ -287,9 +287,7 @@ def beyond(report: Report, webis: Arguments) -> None:
             ("Logical Quality", "Rhetorical Quality", "Dialectical Quality"),
         ),
     }
-    report.head(
-        "shipped weights, held-out data", "texts", "of", "Spearman", "length alone"
-    )
+    report.head("shipped weights, held-out data", "texts", "of", "Spearman", "length alone")
     for name, (rows, field, dimensions) in rated.items():
         texts = [row[field] for row in rows]
         score = model.predict(texts).astype(float)
