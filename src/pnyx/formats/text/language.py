@@ -17,7 +17,6 @@ _READ: Final = 3_000
 """Number of characters read from a text."""
 _LEAST_WORDS = 2
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_NO_LETTER: Final = re.compile(r"[^A-Za-z]+")
 _FREQUENT: Final = {
     "English": "the of and to is are be that it for with as this was were should would does do did"
     " can not have has we they from by or which their there because people our if than",
@@ -63,24 +62,18 @@ _SCRIPTS: Final = {
 def language_of(text: str) -> str:
     """Return the English name of a text's language, "" if unclear; by script if not Latin."""
     read = text[:_READ]
-    letters = _letters(read)
-    script = max(letters, key=letters.__getitem__, default="")
-    if script != "LATIN":
-        kana = [s for s in ("HIRAGANA", "KATAKANA") if letters[s]] if script == "CJK" else []
-        language = _SCRIPTS.get((kana or [script])[0], "")
-        return language if letters[script] * 2 > letters.total() else ""
+    if not read.isascii():  # to look up each letter takes ten times as long as what follows
+        letters = Counter(_script(character) for character in read if character.isalpha())
+        script = max(letters, key=letters.__getitem__, default="")
+        if script != "LATIN":
+            kana = [s for s in ("HIRAGANA", "KATAKANA") if letters[s]] if script == "CJK" else []
+            language = _SCRIPTS.get((kana or [script])[0], "")
+            return language if letters[script] * 2 > letters.total() else ""
     words = set(_WORD.findall(unicodedata.normalize("NFC", read).casefold()))
     hits = sorted(((len(words & common), name) for name, common in _PROFILES.items()), reverse=True)
     (most, name), (second, _) = hits[:2]
     enough = most >= _LEAST_WORDS and most * 8 >= min(len(words), 40)
     return name if enough and most > second + second // 2 else ""
-
-
-def _letters(text: str) -> Counter[str]:
-    """Return the number of letters of each script."""
-    if text.isascii():  # most texts; a name for each character would take ten times as long
-        return Counter(LATIN=len(_NO_LETTER.sub("", text)))
-    return Counter(_script(character) for character in text if character.isalpha())
 
 
 @functools.lru_cache(maxsize=4096)
