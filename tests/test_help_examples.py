@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import click
 import pytest
 
 from command import called
+from pnyx.core.flag_help import FLAG_HELP
 from pnyx.core.rooms import room_commands
 
 EXAMPLE = re.compile(r"^  Example(, after that of [^:]+)?:\n(.*?)\n\n", re.DOTALL | re.MULTILINE)
@@ -183,3 +185,13 @@ def test_details_are_shown_by_help_all(capsys: pytest.CaptureFixture[str]) -> No
     assert "needs-citation" not in short
     assert "needs-citation" in full
     assert full.startswith(short.partition("\nCommands:")[0])
+
+
+def test_a_shared_help_text_is_of_several_commands() -> None:
+    """A text that one command alone shows belongs to its spec."""
+    uses = Counter(
+        flag
+        for command in COMMANDS.values()
+        for flag in {flag for parameter in command.params for flag in parameter.opts}
+    )
+    assert [flag for flag in FLAG_HELP if uses[flag] < 2] == []

@@ -35,7 +35,7 @@ class ChoosingSpec(Spec, heading="Several results", rare="baseline minimize pric
     prices: FileName | None = file_opt(
         None, "Prices of models (TOML); they override the packaged ones."
     )
-    card: tuple[FileName, ...] = file_opt(())
+    card: tuple[FileName, ...] = file_opt((), "Card of a judge (.json), of pnyx audit.")
 
 
 def compare_results(

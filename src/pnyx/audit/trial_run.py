@@ -38,7 +38,9 @@ class StressSpec(
     task: Words | None = opt(
         None, "Task of the items.", metavar="TASK", default_text="by the fields of the first item"
     )
-    limit: int = opt(0, low=0, default_text="all")
+    limit: int = opt(
+        0, "Maximum number of items, drawn by --seed; 0 for all.", low=0, default_text="all"
+    )
     levels: tuple[float, ...] = opt(
         (),
         "noise, joint: shares of the documents to replace.",

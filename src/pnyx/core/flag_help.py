@@ -12,7 +12,6 @@ FLAG_HELP: Final = {
     "--against": "Earlier result to compare with (JSON).",
     "--baseline": "What the others are compared with.",
     "--by": "Judge whose answers to use, if there are several.",
-    "--card": "Card of a judge (.json), of pnyx audit.",
     "--certainty": "Minimum probability that a document argues a side.",
     "--column": "Column or key of a field, e.g. text=body.",
     "--concurrency": "Concurrent requests; fewer while a server is overloaded.",
@@ -35,7 +34,6 @@ FLAG_HELP: Final = {
     "--labels": "People's labels (JSONL), by id.",
     "--lambda": "mmr: weight of relevance, as opposed to novelty, 0 to 1.",
     "--leaning": "Measure how far a retriever follows the side of its query.",
-    "--limit": "Maximum number of items, drawn by --seed; 0 for all.",
     "--llm": "Language model: http://HOST:PORT/v1#MODEL, openai:MODEL, local (packaged, tiny) or "
     "gguf:PATH.",
     "--margin": "By how much a figure may be worse.",
