@@ -18,7 +18,7 @@ from pnyx.core.records import (
 )
 from pnyx.core.tabular import Result
 from pnyx.search.engine import Engine, Explainable, Hit, Topic
-from pnyx.search.sides import SideVerdict, label_on, match_labels
+from pnyx.search.sides import SideVerdict, label_on, label_topic, match_labels
 from pnyx.search.topics import TopicMatch
 
 if TYPE_CHECKING:
@@ -160,13 +160,18 @@ def list_hits(
     hits: Sequence[Hit] | None = None,
     *,
     explained: bool = False,
+    every_topic: bool = False,
 ) -> list[RetrievedDocument]:
-    """Return all details of the documents found, or of `hits`, with the parts of their scores."""
+    """Return all details of the documents found, or of `hits`.
+
+    `explained` adds the parts of their scores. `every_topic` compares the topics of all labels with
+    the question, also where the words alone rule out that the labels count.
+    """
     engine = searcher.engine
     hits = result.hits if hits is None else hits
     ids = [hit.doc_id for hit in hits]
     documents = engine.fetch(ids)
-    matches = match_labels(result.question, documents, searcher.matcher)
+    matches = match_labels(result.question, documents, searcher.matcher, every=every_topic)
     nothing = [None] * len(ids)
     topics: Sequence[Topic | None] = engine.topics(ids) if has_all(engine, "clusters") else nothing
     quality: Sequence[float | None] = nothing
@@ -246,6 +251,15 @@ def passage_values(passage: Passage | None) -> dict[str, Any] | None:
     return {name: getattr(passage, name) for name in ("number", "count", "heading", "speaker")}
 
 
+def _label_values(retrieved: RetrievedDocument) -> dict[str, Any] | None:
+    if retrieved.match is not None:
+        return {**retrieved.match.row(), "stance": retrieved.side_of_label}
+    if not (topic := label_topic(retrieved.document).strip()):
+        return None
+    unknown = dict.fromkeys(("relation", "same", "opposite", "why", "stance"))
+    return {"topic": topic, **unknown, "used": False}
+
+
 def hit_values(retrieved: RetrievedDocument) -> dict[str, Any]:
     """Return the values of `hit_row` without validating them."""
     document, sided = retrieved.document, retrieved.sided
@@ -261,7 +275,7 @@ def hit_values(retrieved: RetrievedDocument) -> dict[str, Any]:
         "text": document.text,
         "url": document.url,
         "source": document.source,
-        "label": retrieved.match and {**retrieved.match.row(), "stance": retrieved.side_of_label},
+        "label": _label_values(retrieved),
         "probability": retrieved.probability,
         "side": sided and sided.side,
         "side_by": (sided and sided.by) or None,

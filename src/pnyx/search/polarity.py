@@ -41,6 +41,7 @@ def same_words(topic: str, question: str) -> int:
     return 1 if topic_negated == question_negated else -1
 
 
+@functools.lru_cache(maxsize=4096)
 def _content(text: str) -> tuple[list[str], bool]:
     words = re.findall(r"\w+(?:['’]\w+)?", text.casefold())
     negative = [w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words]
@@ -154,7 +155,8 @@ def read_claim(text: str) -> Reading:
     """Parse a claim or a question: its first 1,000 characters."""
     lexicon, line = _lexicon(), _tidy(text)
     words = _words(line)
-    content = {word: _stem(word) for word in words if word not in lexicon.negations | lexicon.form}
+    empty = lexicon.negations | lexicon.form
+    content = {word: _stem(word) for word in words if word not in empty}
     about = [word for word, stem in content.items() if stem not in lexicon.signs]
     clause = _words(_main_clause(line))
     sign = -1 if sum(word in lexicon.negations for word in clause) % 2 else 1

@@ -65,9 +65,25 @@ class TopicRow(DescribedRow):
     """Whether labels on it count for this question."""
 
 
-class LabelRow(TopicRow):
-    """The corpus's own label of a document, as one on the question."""
+class LabelRow(DescribedRow):
+    """The corpus's own label of a document, as one on the question.
 
+    `relation`, `same`, `opposite` and `why` are those of a topic; they are null where the topic was
+    not compared in meaning, because its words alone rule out that the label counts.
+    """
+
+    topic: str
+    """What the label is about, as the corpus words it."""
+    relation: Literal["same", "opposite"] | None
+    """Whether its yes is the question's yes."""
+    same: float | None
+    """Probability that it asks the same, the same way round."""
+    opposite: float | None
+    """Probability that it asks the same, the other way round."""
+    why: Literal["words", "named", "meaning"] | None
+    """Whether it has the question's words, was named, or has a similar meaning."""
+    used: bool
+    """Whether the label counts for this question."""
     stance: Stance | None
     """Its side on the question; null where the label does not count."""
 

@@ -57,11 +57,15 @@ def sided_by_label(document: Evidence, match: TopicMatch | None) -> SideVerdict 
 
 
 def match_labels(
-    question: Question, documents: Sequence[Evidence], matcher: TopicMatcher
+    question: Question, documents: Sequence[Evidence], matcher: TopicMatcher, *, every: bool = True
 ) -> list[TopicMatch | None]:
-    """Return how each label's topic relates to the question or pro's claim; None without one."""
+    """Return how each label's topic relates to the question or pro's claim; None without one.
+
+    Without `every`, None too for topics whose labels cannot count by their words alone.
+    """
     topics = list(map(label_topic, documents))
-    by_topic = matcher.match(question.claims[0] if question.claims else question.text, topics)
+    text = question.claims[0] if question.claims else question.text
+    by_topic = matcher.match(text, topics, every=every)
     return [by_topic.get(topic) for topic in topics]
 
 

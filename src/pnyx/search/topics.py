@@ -10,7 +10,7 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
@@ -135,10 +135,17 @@ class TopicMatcher:
             if self._named.setdefault(text, relation) != relation:
                 raise InputError(f"topic: {shorten(text, 60)!r} is named both ways")
 
-    def match(self, question: str, topics: Iterable[str]) -> dict[str, TopicMatch]:
-        """Compare distinct topics with a question; empty ones are left out."""
+    def match(
+        self, question: str, topics: Iterable[str], *, every: bool = True
+    ) -> dict[str, TopicMatch]:
+        """Compare distinct topics with a question; empty ones are left out.
+
+        Without `every`, topics are left out too if their words alone rule out that their labels
+        count, so that most searches need not embed anything.
+        """
         named_topics = [topic for topic in dict.fromkeys(topics) if topic.strip()]
-        matches, rest = {}, []
+        matches: dict[str, TopicMatch] = {}
+        rest = []
         for topic in named_topics:
             why: Why = "named"
             relation = self._named.get(folded(topic), 0)
@@ -148,11 +155,22 @@ class TopicMatcher:
                 matches[topic] = TopicMatch(topic, relation == 1, relation == -1, why, True)
             else:
                 rest.append(topic)
-        compared = self._compare(question, named_topics, rest) if rest and question.strip() else {}
-        none = TopicMatch("", 0.0, 0.0, "meaning", False)
-        return {
-            t: matches.get(t) or compared.get(t) or replace(none, topic=t) for t in named_topics
-        }
+        if not every:
+            rest = self._may_count(question, rest)
+        if rest and question.strip():
+            matches |= self._compare(question, named_topics, rest)
+        elif rest:
+            matches |= {topic: TopicMatch(topic, 0.0, 0.0, "meaning", False) for topic in rest}
+        return {topic: matches[topic] for topic in named_topics if topic in matches}
+
+    def _may_count(self, question: str, topics: list[str]) -> list[str]:
+        """Return the topics whose labels may count, by what can be said without a model."""
+        if self._reads or not topics:
+            return topics
+        weights = _weights()
+        ways = _logistic(way_features(question, topics, reads=False), weights.way_unread)
+        least = weights.least_unread
+        return [t for t, way in zip(topics, ways, strict=True) if max(way, 1 - way) >= least]
 
     def _compare(
         self, question: str, topics: Sequence[str], rest: Sequence[str]

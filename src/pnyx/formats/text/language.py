@@ -17,6 +17,7 @@ _READ: Final = 3_000
 """Number of characters read from a text."""
 _LEAST_WORDS = 2
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_ASCII_LETTERS, _OTHERS = re.compile("[A-Za-z]+"), re.compile(r"[^\x00-\x7f]")
 _FREQUENT: Final = {
     "English": "the of and to is are be that it for with as this was were should would does do did"
     " can not have has we they from by or which their there because people our if than",
@@ -63,7 +64,8 @@ def language_of(text: str) -> str:
     """Return the English name of a text's language, "" if unclear; by script if not Latin."""
     read = text[:_READ]
     if not read.isascii():  # to look up each letter takes ten times as long as what follows
-        letters = Counter(_script(character) for character in read if character.isalpha())
+        letters = Counter(_script(c) for c in _OTHERS.findall(read) if c.isalpha())
+        letters["LATIN"] += len(read) - len(_ASCII_LETTERS.sub("", read))
         script = max(letters, key=letters.__getitem__, default="")
         if script != "LATIN":
             kana = [s for s in ("HIRAGANA", "KATAKANA") if letters[s]] if script == "CJK" else []

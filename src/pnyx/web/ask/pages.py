@@ -208,7 +208,7 @@ class _Pages:
         self, query: SearchQuery, sides: Standing | None, failed: str = ""
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
         started = time.monotonic()
-        answer = await self._service.search(query.question, k=query.count)
+        answer = await self._service.search(query.question, k=query.count, every_topic=True)
         took = time.monotonic() - started
         marker = Marker(self._service.index.tokenizer, query.question)
         results = await asyncio.to_thread(

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.core.errors import PnyxError
-from pnyx.core.threads import WorkerThreads
+from pnyx.core.threads import WorkerThreads, yield_cpu
 from pnyx.models.http.flow import LeftError, while_wanted
 
 if TYPE_CHECKING:
@@ -28,19 +28,24 @@ class Busy(PnyxError):  # noqa: N818 - reads as what it tells the user
 
 
 class Pool:
-    """Threads (`workers`) for blocking work, with a queue of at most `waiting` items."""
+    """Threads (`workers`) for blocking work, with a queue of at most `waiting` items.
 
-    def __init__(self, name: str, workers: int, waiting: int) -> None:
-        self._threads = WorkerThreads(workers, thread_name_prefix=f"pnyx-{name}")
+    With `yielding` they let others go first (`yield_cpu`).
+    """
+
+    def __init__(self, name: str, workers: int, waiting: int, *, yielding: bool = False) -> None:
+        first = yield_cpu if yielding else None
+        self._threads = WorkerThreads(workers, f"pnyx-{name}", initializer=first)
         self._most = workers + waiting
         self._open = 0
+        self._counting = threading.Lock()
 
     async def run(self, work: Callable[[], T], left: threading.Event | None = None) -> T:
         """Do work in a thread until nobody waits (`left`, cancelled); Busy if the queue is full."""
-        if self._open >= self._most:
-            raise Busy("the server is busy: too many requests are waiting")
-        self._open += 1
-        loop = asyncio.get_running_loop()
+        with self._counting:
+            if self._open >= self._most:
+                raise Busy("the server is busy: too many requests are waiting")
+            self._open += 1
         gone = left or threading.Event()
 
         def wanted_work() -> T:
@@ -48,21 +53,16 @@ class Pool:
                 return work()
 
         future = self._threads.submit(wanted_work)
-        future.add_done_callback(lambda _: self._tell(loop))
+        future.add_done_callback(self._done)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             gone.set()
             raise
 
-    def _tell(self, loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            loop.call_soon_threadsafe(self._done)
-        except RuntimeError:  # the loop has ended, so the count no longer matters
-            self._done()
-
-    def _done(self) -> None:
-        self._open -= 1
+    def _done(self, _: object) -> None:
+        with self._counting:
+            self._open -= 1
 
     def close(self) -> None:
         """Drop queued work, and do not wait for running work."""

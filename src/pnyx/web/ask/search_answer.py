@@ -31,9 +31,18 @@ class SearchAnswer:
 
 
 def find(
-    searcher: Searcher, index: DocumentIndex, question: Question, k: int, facet: int | None = None
+    searcher: Searcher,
+    index: DocumentIndex,
+    question: Question,
+    k: int,
+    facet: int | None = None,
+    *,
+    every_topic: bool = False,
 ) -> SearchAnswer:
-    """Search, and explain the rank of each document; `index` is the searched index."""
+    """Search, and explain the rank of each document; `index` is the searched index.
+
+    `every_topic` is that of `list_hits`.
+    """
     results = searcher.show(question, max(k, FACETED))
     ids = [hit.doc_id for hit in results.hits[:FACETED]]
     clustered = has_all(index, "clusters")
@@ -44,7 +53,7 @@ def find(
         hits = [
             h for h, t in zip(hits, hit_topics, strict=False) if t is not None and t.number == facet
         ]
-    listed = list_hits(results, searcher, hits[:k], explained=True)
+    listed = list_hits(results, searcher, hits[:k], explained=True, every_topic=every_topic)
     labels = searcher.matcher.problems(label_topic(hit.document) for hit in listed)
     language = other_language(question.text, (hit.document.text for hit in listed))
     notes = filter(None, (searcher.note, language))

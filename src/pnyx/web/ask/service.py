@@ -168,7 +168,7 @@ class AskService:
         self.opened.searcher(asking.search)  # invalid choices raise at the start
         open_writer(asking.argue, model)
         self._quick = Pool("search", *(_QUICK_REMOTE if is_remote(asking.index) else _QUICK))
-        self._slow = Pool("ask", *(_SLOW if model is None else _SLOW_MODEL))
+        self._slow = Pool("ask", *(_SLOW if model is None else _SLOW_MODEL), yielding=True)
         self._searches, self._others = SharedResults(_KEPT_SEARCHES), SharedResults(_KEPT)
         self._jobs: dict[Any, Job] = {}
         self.ready = False
@@ -223,8 +223,12 @@ class AskService:
         *,
         k: int | str = FOUND,
         facet: int | str | None = None,
+        every_topic: bool = False,
     ) -> SearchAnswer:
-        """Return the best `k`, of one topic if asked (`facet`); InputError, Busy, ModelError."""
+        """Return the best `k`, of one topic if asked (`facet`); InputError, Busy, ModelError.
+
+        `every_topic` is that of `list_hits`.
+        """
         text = question_text(question)
         spec = chosen(self.asking.search, row or {})
         count = whole("k", k, 1, MOST_HITS)
@@ -234,7 +238,8 @@ class AskService:
         def once() -> SearchAnswer:
             searcher = self.opened.searcher(spec)
             question = Question(question_id(text), text)
-            return find(searcher, self.opened.index, question, count, number)
+            index = self.opened.index
+            return find(searcher, index, question, count, number, every_topic=every_topic)
 
         def work() -> SearchAnswer:
             try:
@@ -242,7 +247,7 @@ class AskService:
             except IndexFolderError:  # from an index that was replaced meanwhile
                 return once()
 
-        key = ("search", text, repr(spec), count, number, self.opened.state)
+        key = ("search", text, repr(spec), count, number, every_topic, self.opened.state)
         answer: SearchAnswer = await self._searches.ask(key, lambda: pool.run(work))
         return answer
 
