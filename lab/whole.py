@@ -3,8 +3,10 @@
     python lab/whole.py --write docs/lab/whole.md
     python lab/whole.py --smoke     # the same on little data, as a test run
 
-Each command runs in its own process. CPU time includes child processes; the peak is the largest
-resident memory. Each run has its own empty store, so no reply is reused.
+With PNYX_DATA, servers under load and engines of 100,000 documents are measured too, each with its
+peer in the same run (`pip install bm25s`). Each command runs in its own process. CPU time includes
+child processes; the peak is the largest resident memory. Each run has its own empty store, so no
+reply is reused.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE / "judging"))
+sys.path += [str(HERE / room) for room in ("judging", "web", "search", "argue")]
 
 from common import Report, arguments  # noqa: E402
 
@@ -73,6 +77,73 @@ def demo(folder: Path) -> str:
 
 def argue(folder: Path) -> str:
     return str(run(folder, *PNYX, "argue", "demo-out/example.index", QUESTION))
+
+
+def argue_folder(folder: Path) -> str:
+    """Argue from 60 mixed files: the first time, with their index, and again."""
+    from folder_sources import read_folder, write_files
+
+    files, question = folder / "files", "Should homework be abolished?"
+    written: list[Path] = []
+    for name in ("homework", "phones"):
+        source = read_folder(HERE / "argue/folders/development" / name)
+        written += write_files(source, files / name)
+    for path in written[60:]:
+        path.unlink()
+    first = run(folder, *PNYX, "argue", "files", question)
+    again = run(folder, *PNYX, "argue", "files", question)
+    opening = run(folder, *PNYX, "search", "files", question)
+    return f"{first}; again {again}, of which a search takes {opening.cpu:.1f} s CPU"
+
+
+def served(folder: Path) -> list[tuple[str, str, str]]:
+    """Return the rows of a server under load, and of bm25s behind Starlette."""
+    from load import measure
+
+    index = str(folder / "web.index")
+    run(folder, sys.executable, HERE / "web/build.py", index)
+    measured = measure(index, users=50, seconds=45)
+    if measured.errors:
+        raise SystemExit(f"{len(measured.errors)} errors: {measured.errors[0]}")
+
+    def p99(times: Sequence[float]) -> str:
+        return f"p99 {np.percentile(times, 99):.2f} s"
+
+    def alone(result: dict[str, Any]) -> str:
+        ((_, times),) = result["times"].items()
+        return f"{len(times) / result['seconds']:.0f} a second, {p99(times)}"
+
+    mixed = dict(measured.mixed["times"])
+    (arguments,) = (mixed.pop(kind) for kind in list(mixed) if kind.startswith("argue"))
+    others = list(itertools.chain(*mixed.values()))
+    return [
+        ("50 users of `pnyx serve`, 9,500 arguments, hybrid, explained",
+         alone(measured.hybrid), "150 a second, p99 0.6 s"),
+        ("the same, BM25, explained", alone(measured.words), "300 a second"),
+        ("bm25s behind Starlette, bare", alone(measured.bare), ""),
+        ("all kinds mixed, one in fifty an argument",
+         f"{p99(others)}; arguments {p99(arguments)}", "1.5 s; arguments 4 s"),
+    ]  # fmt: skip
+
+
+def engines(folder: Path, documents: int) -> list[tuple[str, str, str]]:
+    """Return the time of questions as a multiple of bm25s's, by model."""
+    import speed
+
+    corpus = folder / "corpus"
+    corpus.mkdir()
+    speed.write_corpus(corpus, documents, 1_500, 1)
+    speed.write_matrix(corpus, documents, 1)
+    measured = speed.Run(corpus)
+    speed.measure(measured, ["pnyx", "bm25s"], speed.TOP, 500, folder / "environments")
+    rows = []
+    for model, label in speed.MODELS.items():
+        ours, theirs = (measured.median(name, model) for name in ("pnyx", "bm25s"))
+        if ours is None or theirs is None:
+            raise SystemExit(f"{measured.errors}")
+        ratio = f"{ours / theirs:.2f} ({ours:.2f} of {theirs:.2f} ms)"
+        rows.append((f"{label}, {documents:,} documents, time of bm25s's", ratio, "0.5"))
+    return rows
 
 
 def judge_reports(folder: Path, count: int, sentences: int | None = None) -> str:
@@ -272,6 +343,8 @@ def main() -> None:
         commands: Sequence[Row] = (
             ("`pnyx demo`", lambda: demo(folder), "500 MB"),
             ("`pnyx argue`, labelled example", lambda: argue(folder), "1.5 s CPU, 400 MB"),
+            ("`pnyx argue`, 60 files of two folders, the first time; and again",
+             lambda: argue_folder(folder), "10 s; 2 s CPU after opening"),
             ("`pnyx serve`, 128 documents, memory after searches that are all different",
              lambda: serve(folder, 20 if small else 1_000), "400 MB, flat"),
             ("`pnyx view --export`, a report of the demo", lambda: exported(folder), ".3 MB"),
@@ -299,13 +372,16 @@ def main() -> None:
              lambda: hits(folder, 200 if small else 20_000, 5 if small else 200), "1.5"),
             ("detector, pairs a CPU second: 100 words, 1 statement",
              lambda: detector(n, 100, 1), "60"),
-            ("the same, 8 statements", lambda: detector(n, 100, 8), ""),
+            ("the same, 8 statements", lambda: detector(n, 100, 8), "200"),
             ("embedding, texts a CPU second: 10 words", lambda: embedding(8 * n, 10), "600"),
             ("the same, 30 words", lambda: embedding(4 * n, 30), "285"),
             ("the same, 175 words", lambda: embedding(n, 175), ""),
         )  # fmt: skip
         for what, work, bar in [*commands, *(() if small else long), *parts]:
             report.row(what, work(), bar)
+        if "PNYX_DATA" in os.environ and not small:
+            for row in [*served(folder), *engines(folder, 100_000)]:
+                report.row(*row)
     report.write(options.write)
 
 

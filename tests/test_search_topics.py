@@ -17,6 +17,7 @@ from pnyx.judging.questions import Support
 from pnyx.judging.students.judge import PackagedJudge
 from pnyx.search import topics
 from pnyx.search.build import build_index
+from pnyx.search.hits import list_hits
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import SearchPlan
 from pnyx.search.polarity import compare, read_claim, same_words
@@ -94,6 +95,31 @@ def test_without_the_detector_fewer_topics_count_and_none_is_read(monkeypatch):
     assert [topic for topic, match in found.items() if match.used] == [LEGAL]
     unsure = matcher.match("Is it right to pay for sex?", [LEGAL, *OTHERS])
     assert not any(match.used for match in unsure.values())
+
+
+def test_topics_whose_words_rule_out_that_their_labels_count_are_not_embedded(monkeypatch):
+    question = "Should prostitution be made legal?"
+    matcher = TopicMatcher(reads=False)
+    every = matcher.match(question, [LEGAL, *OTHERS])
+    assert matcher.match(question, [LEGAL, *OTHERS], every=False) == {LEGAL: every[LEGAL]}
+
+    def loaded(*_):
+        raise AssertionError("the encoder was loaded")
+
+    monkeypatch.setattr("pnyx.models.embed.encoder.load_encoder", loaded)
+    assert matcher.match("Is it right to pay for sex?", [LEGAL, *OTHERS], every=False) == {}
+
+
+@pytest.mark.parametrize(("reads", "counted"), [(True, True), (False, False)])
+def test_topics_left_out_are_those_whose_labels_do_not_count(reads, counted):
+    titles = list(dict.fromkeys(title for title, _, _ in _paraphrases()))[:6]
+    texts = [text for title, text, _ in _paraphrases() if title in titles[:2]]
+    matcher = TopicMatcher(reads=reads)
+    for text in texts:
+        every = matcher.match(text, titles)
+        some = matcher.match(text, titles, every=False)
+        assert {t for t, m in some.items() if m.used} == {t for t, m in every.items() if m.used}
+        assert (len(some) == len(titles)) is counted
 
 
 @pytest.mark.parametrize(
@@ -333,3 +359,15 @@ def test_topics_are_offered_where_none_is_the_questions():
     used = TopicMatch("mine", 1.0, 0.0, "words", used=True)
     assert near_topics(labelled_topics([*matches, used])) == ()
     assert near_topics(()) == ()
+
+
+def test_a_label_that_cannot_count_shows_its_topic_without_probabilities(tmp_path):
+    argument = Argument("1", "Sex work is work.", stance="pro", topic=LEGAL)
+    searcher = Searcher(build_index([argument], tmp_path / "i"))
+    (hit,) = searcher.search("Is sex work immoral?")
+    unknown = dict.fromkeys(("relation", "same", "opposite", "why", "stance"))
+    assert hit.label is not None
+    assert hit.label.model_dump() == {"topic": LEGAL, "used": False, **unknown}
+    (shown,) = list_hits(searcher.search("Is sex work immoral?"), searcher, every_topic=True)
+    assert shown.match is not None
+    assert 0 < shown.match.same + shown.match.opposite < 1

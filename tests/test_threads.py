@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import os
+import sys
 import threading
 from contextvars import ContextVar
 from pathlib import Path
@@ -12,7 +14,7 @@ import anyio
 import pytest
 
 from chat_server import ChatServer
-from pnyx.core.threads import WorkerThreads, start_thread
+from pnyx.core.threads import WorkerThreads, start_thread, yield_cpu
 from pnyx.judging.answers import Judged, Provenance
 from pnyx.judging.base import ask
 from pnyx.judging.questions import Support
@@ -215,3 +217,18 @@ def test_a_failed_request_is_not_repeated_once_nobody_waits(several):
         with while_wanted(left.is_set), pytest.raises(LeftError):
             anyio.run(model.complete, ChatRequest((Message("user", "Yes?"),)))
         assert len(chat.asked()) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a priority for each thread")
+def test_threads_that_yield_start_others_that_yield_and_leave_their_starter_alone():
+    def priorities() -> tuple[int, int]:
+        mine = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        with WorkerThreads(1) as pool:
+            started = pool.submit(lambda: os.getpriority(os.PRIO_PROCESS, 0)).result()
+        return mine, started
+
+    before = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    lower = min(before + 10, 19)
+    with WorkerThreads(1, initializer=yield_cpu) as pool:
+        assert pool.submit(priorities).result() == (lower, lower)
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before

@@ -270,7 +270,9 @@ def test_a_label_on_another_topic_says_that_a_passage_is_off(
     topics = {QUESTION.text: (1.0, True), "Ban cars": (same, False)}
 
     class Matcher(TopicMatcher):
-        def match(self, question: str, found: Iterable[str]) -> dict[str, TopicMatch]:
+        def match(
+            self, question: str, found: Iterable[str], *, every: bool = True
+        ) -> dict[str, TopicMatch]:
             return {t: TopicMatch(t, topics[t][0], 0.0, "words", topics[t][1]) for t in found}
 
     other = Argument("b", "Another claim.", stance="pro", topic="Ban cars")

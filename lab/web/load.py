@@ -163,19 +163,23 @@ def _version(name: str) -> str:
     return "from elsewhere"
 
 
-def main() -> int:
-    parser = options_of(__doc__)
-    parser.add_argument("index")
-    parser.add_argument("--users", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=45)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    every = questions(Path(os.environ["PNYX_DATA"]), options.seed)
+@dataclass(frozen=True)
+class Measured:
+    """What `load` returned for each run, and the errors of all."""
+
+    mixed: dict[str, Any]
+    hybrid: dict[str, Any]
+    words: dict[str, Any]
+    bare: dict[str, Any]
+    errors: list[str]
+
+
+def measure(index: str, users: int, seconds: float, seed: int = 0) -> Measured:
+    """Measure a server of `index`, and the peer; `seconds` mixed, half as long for each kind."""
+    data = Path(os.environ["PNYX_DATA"])
+    every = questions(data, seed)
     question_stream = itertools.chain([next(every)], every)  # read now, not while users wait
     errors: list[str] = []
-    report = Report("web load")
-    report.line(", ".join(f"{name} {_version(name)}" for name in NAMES) + ".")
-    report.line(f"{SIZE:,} arguments; {options.users} users on the same machine as the server.")
 
     def run(
         address: str, kinds: tuple[Kind, ...], seconds: float, alone: bool = False
@@ -183,20 +187,21 @@ def main() -> int:
         # Compared servers get the same questions in the same order: joined pairs.
         stream = question_stream
         if alone:
-            stream = questions(Path(os.environ["PNYX_DATA"]), options.seed, joined=True)
+            stream = questions(data, seed, joined=True)
             stream = itertools.chain([next(stream)], stream)
-        result = asyncio.run(load(address, kinds, stream, options.users, seconds))
+        result = asyncio.run(load(address, kinds, stream, users, seconds))
         errors.extend(result["errors"])
         for name, times in result["times"].items():
             print(f"{len(times):,} of {name}", file=sys.stderr)
         return result
 
-    half = options.seconds / 2
-    command = [sys.executable, "-m", "pnyx", "serve", options.index, "--port", "0"]
-    with started(command, "stderr") as address:
+    half = seconds / 2
+    with started(
+        [sys.executable, "-m", "pnyx", "serve", index, "--port", "0"], "stderr"
+    ) as address:
         wait_ready(address)
         run(address, (Kind("warm-up", 1.0, got("/v1/search")),), 3)
-        mixed = run(address, MIXED, options.seconds)
+        mixed = run(address, MIXED, seconds)
         by_both = Kind("Pnyx, hybrid, explained", 1.0, got("/v1/search"))
         hybrid = run(address, (by_both,), half, alone=True)
         by_words = Kind("Pnyx, BM25, explained", 1.0, got("/v1/search", model="bm25"))
@@ -205,18 +210,32 @@ def main() -> int:
         peer = Kind("bm25s behind Starlette, bare", 1.0, got("/search", k=10))
         run(address, (peer,), 3)
         bare = run(address, (peer,), half, alone=True)
+    return Measured(mixed, hybrid, words, bare, errors)
+
+
+def main() -> int:
+    parser = options_of(__doc__)
+    parser.add_argument("index")
+    parser.add_argument("--users", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=45)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    report = Report("web load")
+    report.line(", ".join(f"{name} {_version(name)}" for name in NAMES) + ".")
+    report.line(f"{SIZE:,} arguments; {options.users} users on the same machine as the server.")
+    measured = measure(options.index, options.users, options.seconds, options.seed)
     report.line()
     report.line(f"All kinds mixed, {options.seconds:g} s:")
     report.head(*COLUMNS)
-    add_rows(report, mixed)
+    add_rows(report, measured.mixed)
     report.line()
-    report.line(f"Searches alone, {half:g} s each:")
+    report.line(f"Searches alone, {options.seconds / 2:g} s each:")
     report.head(*COLUMNS)
-    for result in (hybrid, words, bare):
+    for result in (measured.hybrid, measured.words, measured.bare):
         add_rows(report, result)
     report.write(options.write)
-    print("\n".join(errors[:5]), file=sys.stderr)
-    return 1 if errors else 0
+    print("\n".join(measured.errors[:5]), file=sys.stderr)
+    return 1 if measured.errors else 0
 
 
 if __name__ == "__main__":
