@@ -353,7 +353,7 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
         "files validate": f"pnyx: the format drafts-markdown {install} pnyx-build\n",
         "files web": f"pnyx: `pnyx files web` {install} pnyx-crawl\n",
         "search pyserini:index": f"pnyx: the engine of pyserini: {install} pnyx-pyserini\n",
-        "judge support": "pnyx: engine: needs workers of a plugin: pip install pnyx-ray\n",
+        "judge support": "pnyx: engine requires a plugin: pip install pnyx-ray\n",
     }
     assert not (tmp_path / "x").exists()
     assert set(APART) == {"build", "drafts-markdown", "files web", "pyserini:", "--engine"}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any, cast
+from unittest.mock import patch
 
 import pytest
 
 import test_contracts
 from listener import Listener
+from pnyx.core.errors import ModelError
 from pnyx.core.network import NetworkError, network_limited_to
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.workers import Workers
@@ -58,3 +62,13 @@ def test_no_connection_is_opened_that_is_not_allowed():
                 with network_limited_to(allowed), pytest.raises(NetworkError, match="refused"):
                     ray_workers(address).__enter__()
         assert listener.connections == 0
+
+
+def test_a_missing_ray_is_one_line():
+    with (
+        patch.dict(os.environ),
+        patch.dict(sys.modules, {"ray": None}),
+        pytest.raises(ModelError, match=r"Ray cannot be used at ray: .*ray") as raised,
+    ):
+        ray_workers("ray").__enter__()
+    assert "\n" not in str(raised.value)
