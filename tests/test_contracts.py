@@ -72,7 +72,6 @@ from pnyx.judging.questions import (
     Shot,
     Support,
 )
-from pnyx.judging.remote import RemoteJudge
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
 from pnyx.judging.students.judge import (
@@ -233,15 +232,6 @@ def _shown(stack: ExitStack, folder: Any) -> Judge:
     return ShotJudge(_encoder_judge(stack, folder), ReportShots(examples, 2))
 
 
-class WorkersHere:
-    """Stands in for Ray: two workers, both in this process."""
-
-    count = 2
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return function(*args)
-
-
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
     PackagedJudge: _packaged_judge,
@@ -265,14 +255,12 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     ShotJudge: _shown,
     OwnTextJudge: lambda stack, folder: OwnTextJudge(_encoder_judge(stack, folder)),
     Watched: lambda stack, folder: Watched(_encoder_judge(stack, folder), lambda *_: None),
-    RemoteJudge: lambda *_: RemoteJudge(cast("Any", WorkersHere()), EncoderJudge),
 }
 SOME_TASKS: dict[type, tuple[str, ...]] = {
     EncoderJudge: ("support", "relevance"),
     ShotJudge: ("support", "relevance"),
     OwnTextJudge: ("support", "relevance"),
     Watched: ("support", "relevance"),
-    RemoteJudge: ("support", "relevance"),
     Recalibrated: ("support",),
     WithThreshold: ("support", "relevance"),
     Cascade: ("support",),

@@ -16,8 +16,8 @@ from pnyx.core.errors import PluginError, PnyxError
 from pnyx.core.network import NetworkError, check_network, network_limited_to
 from pnyx.formats import read_evidence
 from pnyx.judging.students.lora_base import Base
+from pnyx.judging.workers import open_workers
 from pnyx.models.http.transport import HttpResponse, HttpTransport
-from pnyx.models.ray import ray_workers
 from pnyx.search.open_engine import open_index
 from test_plugins import install
 
@@ -46,9 +46,6 @@ def test_no_door_opens_a_connection(allowed):
             lambda: ask(f"http://{place}/v1"),
             lambda: open_index(f"opensearch://{place}/x"),
             lambda: open_index(f"opensearch+https://elsewhere.example,{place}/x"),
-            lambda: ray_workers(place).__enter__(),
-            lambda: ray_workers(f"ray://{place}").__enter__(),
-            lambda: ray_workers("ray").__enter__(),
             lambda: list(read_evidence("ir_datasets:vaswani")),
             lambda: Base("owner/model", "owner/model").sources(),
         ):
@@ -57,13 +54,20 @@ def test_no_door_opens_a_connection(allowed):
         assert listener.connections == 0
 
 
-def test_no_engine_of_a_plugin_is_loaded(monkeypatch, tmp_path):
-    entries = {"pnyx.engines": {"spy": "spy_engine.it:make"}}
+@pytest.mark.parametrize(
+    ("group", "address"), [("engines", "spy:x"), ("workers", "spy:x"), ("workers", "spy://host:1")]
+)
+def test_no_plugin_that_connects_is_loaded(group, address, monkeypatch, tmp_path):
+    entries = {f"pnyx.{group}": {"spy": "spy_engine.it:make"}}
     monkeypatch.syspath_prepend(str(install(tmp_path, "spy-engine", entries, it="1 / 0")))
+
+    def connect():
+        return open_index(address) if group == "engines" else open_workers(address).__enter__()
+
     with network_limited_to(["elsewhere.example"]), pytest.raises(NetworkError):
-        open_index("spy:x")
-    with network_limited_to(["spy:x"]), pytest.raises(PluginError, match="ZeroDivisionError"):
-        open_index("spy:x")
+        connect()
+    with network_limited_to([address]), pytest.raises(PluginError, match="ZeroDivisionError"):
+        connect()
 
 
 def test_what_is_allowed_is_connected_to():

@@ -65,7 +65,7 @@ def tea(tmp_path_factory) -> Path:
     blocks = BLOCK.findall(PAGE.read_text("utf-8"))
     sources = [source for kind, source in blocks if kind == "python"]
     (project,) = [tomllib.loads(source)["project"] for kind, source in blocks if kind == "toml"]
-    parts = ("command", "judge", "format", "measure", "engine")
+    parts = ("command", "judge", "format", "measure", "engine", "workers")
     modules = dict(zip(parts, sources, strict=True))
     return install(
         tmp_path_factory.mktemp("tea"), project["name"], project["entry-points"], **modules
@@ -157,6 +157,28 @@ def test_an_engine_is_searched_by_address(tea, pnyx, tmp_path):
     code, _, err = pnyx(tea, *search, "--model", "dirichlet")
     assert (code, err) == (2, "pnyx: bars: has no model dirichlet, expected bm25\n")
     assert pnyx(None, *search)[0] == 2  # a folder of that name
+
+
+@pytest.mark.all
+def test_workers_compute_what_this_process_does(tea, pnyx, tmp_path):
+    (tmp_path / "c.bars").write_text("d1 | Tea calms people.\nd2 | Coffee does not calm them.\n")
+    row = {"id": "1", "text": "Tea calms people.", "statement": "Tea is calming."}
+    (tmp_path / "items.jsonl").write_text(json.dumps(row) + "\n")
+    for out, index, judge in (
+        ("here", (), ()),
+        ("there", ("--engine", "nice"), ("--set", "engine=nice")),
+    ):
+        code, _, err = pnyx(tea, "index", "c.bars", "--out", f"{out}.index", *index)
+        assert code == 0, err
+        code, _, err = pnyx(tea, "judge", "support", "items.jsonl", "--out", out, *judge)
+        assert code == 0, err
+    names = ["here/answers.jsonl"]
+    names += [path for path in tmp_path.glob("here.index/**/*") if "feature" in path.name]
+    assert len(names) == 3
+    for name in names:
+        here = tmp_path / name
+        there = tmp_path / str(here.relative_to(tmp_path)).replace("here", "there", 1)
+        assert here.read_bytes() == there.read_bytes()
 
 
 @pytest.mark.all
@@ -302,6 +324,8 @@ def test_a_measure_of_rankings(broken):
 def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     """As where no plugin is installed."""
     (tmp_path / "d.md").write_text("## 1: Is tea healthy?\n\n- pro: Tea is healthy.\n")
+    items = tmp_path / "items.jsonl"
+    items.write_text('{"id": "1", "text": "Tea calms.", "statement": "Tea is healthy."}\n')
     program = (
         "import sys, pnyx.core.plugins\n"
         "pnyx.core.plugins.installed = lambda kind: []\n"
@@ -313,6 +337,7 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
         ["files", "validate", str(tmp_path / "d.md")],
         ["files", "web", "q.jsonl"],
         ["search", "pyserini:index", "tea"],
+        ["judge", "support", str(items), "--set", "engine=ray", "--out", str(tmp_path / "x")],
     ):
         done = subprocess.run(
             [sys.executable, "-c", program, *arguments],
@@ -328,8 +353,10 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
         "files validate": f"pnyx: the format drafts-markdown {install} pnyx-build\n",
         "files web": f"pnyx: `pnyx files web` {install} pnyx-crawl\n",
         "search pyserini:index": f"pnyx: the engine of pyserini: {install} pnyx-pyserini\n",
+        "judge support": "pnyx: engine requires a plugin: pip install pnyx-ray\n",
     }
-    assert set(APART) == {"build", "drafts-markdown", "files web", "pyserini:"}
+    assert not (tmp_path / "x").exists()
+    assert set(APART) == {"build", "drafts-markdown", "files web", "pyserini:", "--engine"}
     assert not set(APART) & set(COMMANDS)
 
 

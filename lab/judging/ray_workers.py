@@ -30,9 +30,9 @@ from ray.cluster_utils import Cluster
 from pnyx.formats import load_example
 from pnyx.judging.base import ask
 from pnyx.judging.questions import Support
-from pnyx.judging.remote import RemoteJudge
 from pnyx.judging.students.judge import PackagedJudge
-from pnyx.models.ray import ray_workers
+from pnyx_ray.cluster import ray_cluster
+from pnyx_ray.remote import RemoteJudge
 
 
 def questions(count: int) -> list[Support]:
@@ -61,7 +61,7 @@ def cpu() -> float:
 def measure(
     address: str, questions: list[Support], rounds: int
 ) -> tuple[float, float, list[object]]:
-    with ray_workers(address) as workers:
+    with ray_cluster(address) as workers:
         judge = RemoteJudge(workers, PackagedJudge, "support")
         ask(judge, questions[: 16 * workers.count])  # loads the models
         rates, used = [], []

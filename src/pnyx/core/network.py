@@ -39,7 +39,7 @@ def network_limited_to(addresses: Iterable[str]) -> Iterator[None]:
     """
     global _allowed
     before = _allowed
-    _allowed = frozenset(name for address in addresses for name in _names_of(address))
+    _allowed = frozenset(name for address in addresses for name in names_of(address))
     _hook()
     try:
         yield
@@ -54,7 +54,7 @@ def check_network(*names: str) -> None:
             raise _refused(name)
 
 
-def _names_of(address: str) -> Iterator[str]:
+def names_of(address: str) -> Iterator[str]:
     """Yield the hosts of an address in lower case, or the address itself if it names none."""
     scheme, separator, rest = address.partition("://")
     if not separator:

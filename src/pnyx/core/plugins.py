@@ -20,7 +20,9 @@ from pnyx.core.errors import PluginError, escaped
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
 
-Kind: TypeAlias = Literal["commands", "judges", "formats", "measures", "prompts", "engines"]
+Kind: TypeAlias = Literal[
+    "commands", "judges", "formats", "measures", "prompts", "engines", "workers"
+]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 APART: Final = {
@@ -28,8 +30,9 @@ APART: Final = {
     "drafts-markdown": "pnyx-build",
     "files web": "pnyx-crawl",
     "pyserini:": "pnyx-pyserini",
+    "--engine": "pnyx-ray",
 }
-"""Commands, formats and engines of Pnyx in separate distributions -> what to install."""
+"""Commands, formats, engines and an option of Pnyx in separate distributions -> what to install."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ ModelName: TypeAlias = Annotated[str, TextKind.MODEL]
 JudgeName: TypeAlias = Annotated[str, TextKind.JUDGE]
 """Who answers (`pnyx.judging.judge_kinds`): a language model, a file, or a plugin's judge."""
 Address: TypeAlias = Annotated[str, TextKind.ADDRESS]
-"""An address that is connected to or listened on, such as a Ray cluster's."""
+"""An address that is connected to or listened on, such as a cluster's."""
 RequestFields: TypeAlias = Annotated[str, TextKind.REQUEST_FIELDS]
 """Fields that are added to each request to a language model: JSON, or a file that holds it."""
 Secret: TypeAlias = Annotated[str, TextKind.SECRET]

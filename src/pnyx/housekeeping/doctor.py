@@ -261,6 +261,7 @@ def plugged() -> list[dict[str, str]]:
         "measures": types,
         "prompts": ModuleType,
         "engines": EngineType,
+        "workers": Callable,
     }
     rows = []
     for plugin in (plugin for kind in KINDS for plugin in installed_plugins(kind)):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pnyx.judging.options import JudgeSpec
     from pnyx.judging.store.completions import StoredModel
     from pnyx.judging.tasks import Task
-    from pnyx.models.ray import RayWorkers
+    from pnyx.judging.workers import Workers
 
 SupportOf: TypeAlias = Literal["", "perspectives", "citations", "answers"]
 
@@ -99,17 +99,17 @@ def open_judge(
         yield OpenedJudge(judge, opened, prompts, settings)
 
 
-def _workers(spec: JudgeSpec, stack: contextlib.ExitStack, say: Say) -> RayWorkers | None:
-    """Connect to Ray, if work is to be done there."""
+def _workers(spec: JudgeSpec, stack: contextlib.ExitStack, say: Say) -> Workers | None:
+    """Connect to the workers of `engine`, if there is work for them."""
     if spec.engine is None or spec.plan:
         return None
     if spec.models:
         say("this process asks the language models, and keeps their limits, budget and store")
     if spec.models and spec.cascade is None:
         return None
-    from pnyx.models.ray import ray_workers
+    from pnyx.judging.workers import open_workers
 
-    return stack.enter_context(ray_workers(spec.engine))
+    return stack.enter_context(open_workers(spec.engine))
 
 
 def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
@@ -141,7 +141,7 @@ class _Maker:
     form: JudgingFormat | None = None
     several: Mapping[str, str] = field(default_factory=dict, hash=False)
     replacements: Mapping[str, str] = field(default_factory=dict, hash=False)
-    workers: RayWorkers | None = None
+    workers: Workers | None = None
 
     def combined(self, models: Sequence[StoredModel]) -> Judge:
         """Return one judge from one or several models, each asked once or several times."""
@@ -196,12 +196,8 @@ class _Maker:
         return self._placed(PackagedJudge, *map(self._packaged, self.several or (self.task.name,)))
 
     def _placed(self, make: Callable[..., Judge], *args: str) -> Judge:
-        """Return a judge that runs here, or in Ray workers."""
-        if self.workers is None:
-            return make(*args)
-        from pnyx.judging.remote import RemoteJudge
-
-        return RemoteJudge(self.workers, make, *args)
+        """Return a judge that runs here, or in the workers."""
+        return make(*args) if self.workers is None else self.workers.judge(make, *args)
 
     def _packaged(self, task: str) -> str:
         """Return the packaged judge's name of a task; parts of reports are citations."""

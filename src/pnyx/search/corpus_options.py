@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pnyx.judging.students.surface_quality import TextQuality
+    from pnyx.judging.workers import Workers
     from pnyx.models.embed.embedder import Embedder
-    from pnyx.models.ray import RayWorkers
     from pnyx.search.features.clusters import Clusters
     from pnyx.search.sources import SourceReader
 
@@ -80,17 +80,17 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language unit"):
 
 
 class Makers(contextlib.ExitStack):
-    """Computes features, here or in Ray workers, which are started when first needed."""
+    """Computes features, here or in workers, which are connected to when first needed."""
 
     def __init__(self, spec: FeatureSpec) -> None:
         self._spec = spec
         super().__init__()
 
     @cached_property
-    def _workers(self) -> RayWorkers:
-        from pnyx.models.ray import ray_workers
+    def _workers(self) -> Workers:
+        from pnyx.judging.workers import open_workers
 
-        return self.enter_context(ray_workers(str(self._spec.engine)))
+        return self.enter_context(open_workers(str(self._spec.engine)))
 
     def embedder(self) -> Embedder:
         """Return the embedder for documents."""
@@ -98,17 +98,13 @@ class Makers(contextlib.ExitStack):
 
         if self._spec.engine is None:
             return embedder_from(self._spec.embedder)
-        from pnyx.judging.remote import RemoteEmbedder
-
-        return RemoteEmbedder(self._workers)
+        return self._workers.embedder()
 
     def quality(self) -> TextQuality:
         """Return the model that predicts quality."""
         if self._spec.engine is None or self._spec.quality_model is not None:
             return quality_model(self._spec)
-        from pnyx.judging.remote import RemoteQuality
-
-        return RemoteQuality(self._workers)
+        return self._workers.quality()
 
 
 def say_long(reader: SourceReader) -> None:

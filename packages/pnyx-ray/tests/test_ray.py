@@ -1,4 +1,4 @@
-"""`--engine`: answers by Ray's workers are those of one process; nothing is done twice."""
+"""`--engine ray`: answers by Ray's workers are those of one process; nothing is done twice."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from chat_server import ChatServer
 from command import caller, rows_of, wait_for, write_rows
+from pnyx.core.plugins import plugins
 from pnyx.formats import load_example
 
-pytestmark = pytest.mark.usefixtures("own_place")
+pytestmark = [
+    pytest.mark.usefixtures("own_place"),
+    pytest.mark.skipif(not plugins("workers"), reason="pnyx-ray is not installed"),
+]
 call = caller()
 HAS_RAY = importlib.util.find_spec("ray") is not None
-with_ray = pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'pnyx[ray]'")
+with_ray = pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed")
 
 
 def items(count, each=5):
@@ -59,42 +62,12 @@ def of_ray(parent):
     return {pid: found[pid][0] for pid in below - {parent}}
 
 
-@pytest.mark.skipif(HAS_RAY, reason="Ray is installed")
-def test_without_ray_one_line_names_the_extra(call):
-    code, _, said = call("judge", "support", items(4), "--set", "engine=ray", "--out", "o")
-    assert (code, said.count("\n")) == (2, 1)
-    assert "pip install 'pnyx[ray]'" in said
-    assert not Path("o").exists()
-
-
 @pytest.mark.parametrize("engine", ["spark", "ray://", "ray://user:secret@host:1", "host", "a b:1"])
 def test_an_engine_that_is_none_is_one_line(engine, call):
     code, _, said = call("judge", "support", items(4), "--set", f"engine={engine}", "--out", "o")
     assert (code, said.count("\n")) == (2, 1)
     assert "expected ray, ray://HOST:10001 or HOST:PORT" in said
     assert "secret" not in said
-
-
-@pytest.mark.parametrize("more", [["--words-only"], ["--embedder", "http://127.0.0.1:9/v1#m"]])
-def test_an_index_without_the_packaged_embedder_takes_no_engine(more, call):
-    code, _, said = call("index", items(2), "--out", "x", "--engine", "ray", *more)
-    assert (code, "--engine requires vectors" in said) == (2, True)
-    assert not Path("x").exists()
-
-
-def test_what_answers_from_files_takes_no_engine(call):
-    write_rows("gold.jsonl", [{"id": "i0", "value": True}])
-    labels = ("--judge", "gold.jsonl", "--set", "engine=ray")
-    code, _, said = call("judge", "support", items(4), *labels, "--out", "o")
-    assert (code, "--set engine does not apply to people's labels" in said) == (2, True)
-
-
-def test_language_models_are_asked_by_one_process(call):
-    with ChatServer() as server:
-        command = ("judge", "support", items(10), "--judge", server.spec)
-        code, _, said = call(*command, "--set", "engine=ray", "--out", "o")
-        assert (code, len(server.asked())) == (0, 10)
-    assert "this process asks the language models" in said
 
 
 @with_ray
@@ -139,8 +112,8 @@ def test_ray_on_one_machine_asks_no_cloud_who_hosts_it(tmp_path):
     (tmp_path / "site/sitecustomize.py").write_text(SEES_CONNECTIONS.format(log=str(log)))
     paths = [str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    script = "from pnyx.models.ray import ray_workers\nimport time\n"
-    script += "with ray_workers('ray') as workers: print(workers.map(len, [('ab',)]))"
+    script = "from pnyx_ray.cluster import ray_cluster\n"
+    script += "with ray_cluster('ray') as cluster: print(cluster.map(len, [('ab',)]))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                           check=False, env=environment)  # fmt: skip
     assert done.stdout == "[2]\n", done.stderr

@@ -1,9 +1,8 @@
-"""Functions called in Ray workers on the cores of this machine or of a cluster."""
+"""A connection to Ray, which calls functions on the cores of this machine or of a cluster."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import logging
 import os
 import re
@@ -13,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pnyx._version import __version__
-from pnyx.core.errors import MissingExtra, ModelError, OptionError, PnyxError, shorten
-from pnyx.core.network import check_network
+from pnyx.core.errors import ModelError, OptionError, PnyxError, shorten
+from pnyx.core.network import check_network, names_of
 from pnyx.models.http import flow
 
 _ADDRESS = re.compile(r"(?:ray://)?(?P<host>[^\s/@:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})")
@@ -27,7 +26,7 @@ _RETRIES = 10
 """How often a call is restarted after its worker or machine is lost."""
 
 
-class RayWorkers:
+class RayCluster:
     """A connection to Ray; `count` is the number of its cores, each with one worker."""
 
     def __init__(self, engine: str) -> None:
@@ -58,19 +57,18 @@ class RayWorkers:
 
 
 @contextlib.contextmanager
-def ray_workers(engine: str) -> Iterator[RayWorkers]:
+def ray_cluster(engine: str) -> Iterator[RayCluster]:
     """Connect to Ray as `engine` says: `ray` is this machine, else the address of a cluster.
 
     Raises:
         OptionError: the value is neither of these.
-        MissingExtra: Ray is not installed.
         ModelError: the cluster cannot be reached.
     """
-    workers = RayWorkers(engine)
+    cluster = RayCluster(engine)
     try:
-        yield workers
+        yield cluster
     finally:
-        workers._ray.shutdown()
+        cluster._ray.shutdown()
 
 
 def _connected(engine: str) -> Any:
@@ -79,9 +77,7 @@ def _connected(engine: str) -> Any:
     if engine != "ray" and address is None:
         excerpt = shorten(engine.rpartition("@")[2], 60)
         raise OptionError(f"engine: found {excerpt!r}, expected ray, ray://HOST:10001 or HOST:PORT")
-    check_network(engine if address is None else address["host"].strip("[]"))
-    if importlib.util.find_spec("ray") is None:
-        raise MissingExtra("engine ray", "ray")
+    check_network(*names_of(engine))
     quiet = {"log_to_driver": False, "configure_logging": False}
     if address is not None:
         host, port = address["host"], int(address["port"])
@@ -92,10 +88,10 @@ def _connected(engine: str) -> Any:
     if address is None or address["host"] in _LOOPBACK:
         os.environ.update(_ON_LOOPBACK)
     logging.getLogger("ray").setLevel(logging.ERROR)
-    import ray
-
     try:
         with _silent(), warnings.catch_warnings(action="ignore"), _taken_port() as port:
+            import ray
+
             if address is not None:
                 ray.init(engine, **quiet)
             else:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from pnyx.judging.questions import JudgeQuestion
 from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.flow import run_all
-from pnyx.models.ray import RayWorkers
+from pnyx_ray.cluster import RayCluster, ray_cluster
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,10 +29,10 @@ _LEAST, _CHUNK = 8, 64
 class RemoteJudge:
     """The judge `make(*args)`, created once in each worker; its answers are the same."""
 
-    def __init__(self, workers: RayWorkers, make: Callable[..., Judge], *args: str) -> None:
+    def __init__(self, cluster: RayCluster, make: Callable[..., Judge], *args: str) -> None:
         judge = make(*args)
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
-        self._workers, self._make, self._args = workers, make, args
+        self._cluster, self._make, self._args = cluster, make, args
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about one text together."""
@@ -39,7 +40,7 @@ class RemoteJudge:
 
         refuse_other_kinds(self, questions)
         ordered = sorted(enumerate(questions), key=lambda pair: repr(pair[1].beginning))
-        waiting = 2 * self._workers.count
+        waiting = 2 * self._cluster.count
         size = max(_LEAST, min(_CHUNK, len(ordered) // (4 * waiting)))
         limiter = anyio.CapacityLimiter(waiting)
 
@@ -56,7 +57,7 @@ class RemoteJudge:
         await run_all(chunks_by_text(ordered, size, _CHUNK), answered, workers=waiting)
 
     def _answers(self, questions: list[JudgeQuestion]) -> list[Answer]:
-        answers: list[Answer] = self._workers.call(
+        answers: list[Answer] = self._cluster.call(
             _answer, self._make, self._args, self.name, questions
         )
         return answers
@@ -80,9 +81,9 @@ def _answer(
 class RemoteQuality:
     """A `TextQuality` with exactly the values that this process would predict."""
 
-    def __init__(self, workers: RayWorkers) -> None:
+    def __init__(self, cluster: RayCluster) -> None:
         local = QualityModel.load()
-        self.name, self.neutral, self._workers = local.name, local.neutral, workers
+        self.name, self.neutral, self._cluster = local.name, local.neutral, cluster
 
     def score(self, text: str) -> float | None:
         """See `TextQuality`."""
@@ -90,7 +91,7 @@ class RemoteQuality:
 
     def scores(self, texts: Sequence[str]) -> list[float | None]:
         """Return the scores of many texts at once; see `score`."""
-        return [value for part in self._workers.spread(_scores, texts) for value in part]
+        return [value for part in self._cluster.spread(_scores, texts) for value in part]
 
 
 def _scores(texts: list[str]) -> list[float | None]:
@@ -100,19 +101,45 @@ def _scores(texts: list[str]) -> list[float | None]:
 class RemoteEmbedder:
     """An `Embedder` that returns exactly the vectors that this process would compute."""
 
-    def __init__(self, workers: RayWorkers) -> None:
+    def __init__(self, cluster: RayCluster) -> None:
         local = load_encoder()
         self.name, self.dimensions, self.max_tokens = local.name, local.dimensions, local.max_tokens
-        self.at_once = local.at_once * workers.count
-        self._workers = workers
+        self.at_once = local.at_once * cluster.count
+        self._cluster = cluster
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `pnyx.models.embed.embedder.Embedder`."""
         import numpy as np
 
         empty = np.zeros((0, self.dimensions), dtype=np.float32)
-        return np.concatenate([empty, *self._workers.spread(_encoded, texts)])
+        return np.concatenate([empty, *self._cluster.spread(_encoded, texts)])
 
 
 def _encoded(texts: list[str]) -> NDArray[np.float32]:
     return load_encoder().encode(texts)
+
+
+class RayWorkers:
+    """What runs in the workers of a cluster; see `pnyx.judging.workers.Workers`."""
+
+    def __init__(self, cluster: RayCluster) -> None:
+        self._cluster = cluster
+
+    def judge(self, make: Callable[..., Judge], *args: str) -> RemoteJudge:
+        """See `Workers`."""
+        return RemoteJudge(self._cluster, make, *args)
+
+    def embedder(self) -> RemoteEmbedder:
+        """See `Workers`."""
+        return RemoteEmbedder(self._cluster)
+
+    def quality(self) -> RemoteQuality:
+        """See `Workers`."""
+        return RemoteQuality(self._cluster)
+
+
+@contextlib.contextmanager
+def ray_workers(engine: str) -> Iterator[RayWorkers]:
+    """Connect to the workers of a cluster; raises what `ray_cluster` raises."""
+    with ray_cluster(engine) as cluster:
+        yield RayWorkers(cluster)
