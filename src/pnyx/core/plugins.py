@@ -20,7 +20,9 @@ from pnyx.core.errors import PluginError, escaped
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
 
-Kind: TypeAlias = Literal["commands", "judges", "formats", "measures", "prompts", "engines"]
+Kind: TypeAlias = Literal[
+    "commands", "judges", "students", "formats", "measures", "prompts", "engines"
+]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 APART: Final = {
@@ -28,8 +30,10 @@ APART: Final = {
     "drafts-markdown": "pnyx-build",
     "files web": "pnyx-crawl",
     "pyserini:": "pnyx-pyserini",
+    **dict.fromkeys(("--kind combined", "--kind late-interaction", "--kind lora"), "pnyx-train"),
 }
-"""Commands, formats and engines of Pnyx in separate distributions -> what to install."""
+"""Commands, formats, engines and kinds of student of Pnyx in separate distributions -> what to
+install."""
 
 
 @dataclass(frozen=True, slots=True)
