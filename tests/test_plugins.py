@@ -198,6 +198,7 @@ def test_a_measure_is_measured(tea, pnyx, tmp_path):
 BROKEN = {
     "pnyx.commands": {"broken": "pnyx_broken.thing:nothing", "search": "pnyx_broken.thing:search"},
     "pnyx.judges": {"broken": "pnyx_broken.thing:judge"},
+    "pnyx.students": {"broken": "pnyx_broken.thing:judge", "reader": "pnyx_broken.thing:judge"},
     "pnyx.formats": {"broken": "pnyx_broken.gone:FORMAT", "run": "pnyx_broken.thing:run"},
     "pnyx.measures": {"broken": "pnyx_broken.gone:MEASURE", "First": "pnyx_broken.first:FIRST"},
     "pnyx.prompts": {"support": "pnyx_broken", "broken": "pnyx_broken.gone"},
@@ -260,7 +261,9 @@ def test_doctor_lists_all(broken, pnyx):
     told = {(p["kind"], p["name"]): p for p in json.loads(out)["plugins"]}
     ours = {kind.removeprefix("pnyx."): names for kind, names in BROKEN.items()}
     assert {(kind, name) for kind, names in ours.items() for name in names} <= set(told)
-    assert all(p["problem"] for p in told.values() if p["name"] in ("broken", "search", "run"))
+    assert all(
+        p["problem"] for p in told.values() if p["name"] in ("broken", "search", "run", "reader")
+    )
     assert told["prompts", "support"]["problem"] == "Pnyx already has that name"
     first = told["measures", "First"]
     assert (first["package"], first["problem"]) == ("pnyx-broken 1.0", "")
@@ -324,7 +327,7 @@ def test_a_measure_of_rankings(broken):
 def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     """As where no plugin is installed."""
     (tmp_path / "d.md").write_text("## 1: Is tea healthy?\n\n- pro: Tea is healthy.\n")
-    write_rows(tmp_path / "labels.jsonl", labelled_rows())
+    labels = str(write_rows(tmp_path / "labels.jsonl", labelled_rows()))
     lora = str(tmp_path / "lora")
     kind = replace(tiny_student().student, kind="lora", files={})
     (tmp_path / "lora").mkdir()
@@ -340,8 +343,8 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
         ["files", "validate", str(tmp_path / "d.md")],
         ["files", "web", "q.jsonl"],
         ["search", "pyserini:index", "tea"],
-        ["annotate", "distil", "labels.jsonl", "--out", str(tmp_path / "student")],
-        ["judge", "relevance", "items.jsonl", "--judge", lora, "--out", str(tmp_path / "judged")],
+        ["annotate", "distil", labels, "--out", str(tmp_path / "student")],
+        ["judge", "relevance", labels, "--judge", lora, "--out", str(tmp_path / "judged")],
     ):
         done = subprocess.run(
             [sys.executable, "-c", program, *arguments],

@@ -11,7 +11,7 @@ import click
 from pnyx.cli.options import Outcome, warn, warn_undefined
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, PluginError, escaped, shorten
-from pnyx.core.plugins import APART, plugins
+from pnyx.core.plugins import APART
 from pnyx.core.progress import reporting
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.tables import Column, Table
@@ -77,7 +77,7 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
     def trainer(self) -> Trainer:
         """Return the trainer of the chosen kind, with the options that were set."""
         from pnyx.judging.students.lexical import LexicalTrainer
-        from pnyx.judging.students.student import plugin_kind
+        from pnyx.judging.students.student import plugin_kind, plugin_kinds
 
         if self.kind == LexicalTrainer.kind:
             return LexicalTrainer()
@@ -89,7 +89,7 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
             raise PluginError(
                 f"--kind {self.kind} is a plugin: pip install {package}; --kind lexical needs none"
             )
-        expected = ", ".join(["lexical", *plugins("students")])
+        expected = ", ".join(["lexical", *plugin_kinds()])
         raise OptionError(f"--kind: found {shorten(self.kind, 40)!r}, expected {expected}")
 
 

@@ -18,7 +18,7 @@ from pnyx._version import __version__
 from pnyx.core.errors import InputError, PluginError, shorten
 from pnyx.core.files import parse_json_object, read_lines
 from pnyx.core.native import free_memory
-from pnyx.core.plugins import APART, plugins
+from pnyx.core.plugins import APART, Plugin, plugins
 from pnyx.formats.fields import an_object, number, string, within
 from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit, answer_chunks, by_text
@@ -209,9 +209,14 @@ class StudentKind:
     load: Callable[[Path, Mapping[str, Any]], Scorer] | None = None
 
 
+def plugin_kinds() -> dict[str, Plugin]:
+    """Return the kinds of student that plugins add, by name."""
+    return plugins("students", ("lexical", "reader"))
+
+
 def plugin_kind(kind: str) -> StudentKind | None:
     """Import a kind of student that a plugin adds; None if no plugin has it."""
-    if (plugin := plugins("students").get(kind)) is None:
+    if (plugin := plugin_kinds().get(kind)) is None:
         return None
     student_kind: StudentKind = plugin.load(StudentKind)
     return student_kind
@@ -231,7 +236,7 @@ def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
     elif package := APART.get(f"--kind {kind}"):
         raise PluginError(f"a student of the kind {kind} needs a plugin: pip install {package}")
     else:
-        expected = ", ".join(dict.fromkeys([*SCORERS, *plugins("students")]))
+        expected = ", ".join(dict.fromkeys([*SCORERS, *plugin_kinds()]))
         raise InputError(f"kind: found {shorten(kind, 40)!r}, expected one of {expected}")
     scorer: Scorer = load(folder, settings)
     free_memory()  # of unpacking files
