@@ -134,7 +134,12 @@ def test_a_student_is_trained_and_asked(tea, pnyx, tmp_path):
     assert "student: kind: found 'words', expected one of combined, " in err
     code, _, err = pnyx(None, *command, "--force")
     assert code == 2
-    assert err.startswith("pnyx: --kind: found 'words', expected lexical")
+    assert err.startswith(
+        "pnyx: --kind: found 'words', expected combined, late-interaction, lexical, lora (see"
+    )
+    code, _, err = pnyx(tea, *command, "--force", "--epochs", "3")
+    assert code == 2
+    assert err.startswith("pnyx: --kind words has no option --epochs (see")
 
 
 def test_a_record_may_not_choose_a_plugin_even_next_to_a_file_of_its_name(tea, pnyx, tmp_path):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pnyx.relevance.labelled_pairs import LabelledPair
 
 
+_KINDS = ("combined", "late-interaction", "lexical", "lora")
 _TRAINED = (
     "--kind combined, late-interaction or lora",
     lambda spec: spec.kind != "lexical",
@@ -38,7 +40,7 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
         "late-interaction: an encoder trained on the CPU; combined: the same with two quick models "
         "added; lexical: only shared words, in seconds; lora: a language model with low-rank "
         "adapters.",
-        metavar="[combined|late-interaction|lexical|lora]",
+        metavar=f"[{'|'.join(_KINDS)}]",
     )
     name: str | None = opt(
         None, "Name of the student.", metavar="NAME", default_text="the folder's"
@@ -84,13 +86,24 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
         names = ("base", "epochs", "batch", "learning_rate", "reason", "four_bit")
         options = {name: getattr(self, name) for name in names if self.given(name)}
         if (kind := plugin_kind(self.kind)) is not None:
+            for name in options:
+                if not _takes(kind.trainer, name):
+                    raise OptionError(f"--kind {self.kind} has no option {self.flag(name)}")
             return kind.trainer(**options, seed=self.seed)
         if package := APART.get(f"--kind {self.kind}"):
             raise PluginError(
                 f"--kind {self.kind} is a plugin: pip install {package}; --kind lexical needs none"
             )
-        expected = ", ".join(["lexical", *plugin_kinds()])
+        expected = ", ".join(dict.fromkeys([*_KINDS, *plugin_kinds()]))
         raise OptionError(f"--kind: found {shorten(self.kind, 40)!r}, expected {expected}")
+
+
+def _takes(trainer: Callable[..., Trainer], option: str) -> bool:
+    try:
+        inspect.signature(trainer).bind_partial(**{option: None})
+    except TypeError:
+        return False
+    return True
 
 
 @verb("distil", short_help="Train a small judge of relevance on labelled pairs.")
