@@ -285,7 +285,7 @@ def test_a_hostile_checkpoint_runs_nothing(interrupted, tmp_path, name, zipped):
     torch.save(Hostile(mark), checkpoint / "training_args.bin")
     pickle.loads(pickle.dumps(Hostile(mark)))
     mark.rmdir()  # it would have run
-    with pytest.raises(InputError, match="no checkpoint of this training"):
+    with pytest.raises(InputError, match="not a checkpoint of this training"):
         distil(make_pairs(16), trainer, plan, tmp_path / "s")
     assert not mark.exists()
     assert not (tmp_path / "s").exists()
@@ -300,7 +300,7 @@ def test_a_checkpoint_that_was_cut_off_is_passed_over_or_named(interrupted, tmp_
         distil(make_pairs(16), trainer, plan, tmp_path / "s", report=lambda *a: told.append(a[0]))
         assert told == [1, 2, 3, 4]
         return
-    with pytest.raises(InputError, match="no checkpoint of this training"):
+    with pytest.raises(InputError, match="not a checkpoint of this training"):
         distil(make_pairs(16), trainer, plan, tmp_path / "s")
 
 
@@ -565,7 +565,7 @@ def test_four_bits_need_a_gpu(base, tmp_path):
 def test_a_rate_that_breaks_the_weights_is_an_error(base, tmp_path):
     work, out = folders(tmp_path)
     trainer = quick(base, epochs=30, learning_rate=1, max_grad_norm=1e9, alpha=10**30)
-    with pytest.raises(PnyxError, match="no number"):
+    with pytest.raises(PnyxError, match="not a number"):
         trainer.train([example_of(p) for p in make_pairs(16)], work, out, quiet)
 
 

@@ -190,7 +190,7 @@ def test_a_damaged_checkpoint_is_said_to_be_one(base, tmp_path, monkeypatch):
 
 
 def test_a_rate_that_breaks_the_weights_is_an_error(base, tmp_path):
-    with pytest.raises(PnyxError, match="no number"):
+    with pytest.raises(PnyxError, match="not a number"):
         distil(
             pairs(),
             LateTrainer(base=base, epochs=30, batch=10, learning_rate=1e30),
