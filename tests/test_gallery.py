@@ -145,7 +145,7 @@ def test_audit(printed):
 
 @pytest.mark.train
 def test_distil(request):
-    pytest.importorskip("torch", reason="the extra distil is not installed")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     printed = request.getfixturevalue("printed")
     text = printed("distil")
     taught = int(re.search(r"(\d+) pairs taught it; held out: \S+ \S+ \S+ \S+", text)[1])

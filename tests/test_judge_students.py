@@ -15,7 +15,7 @@ from pnyx.judging.students.scorers import MODEL, TOKENIZER
 from pnyx.judging.students.student import StudentJudge
 from student_fixture import tiny_student
 
-onnx = pytest.importorskip("onnx", reason="the extra distil is not installed")
+onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 pytestmark = pytest.mark.train
 INPUTS = ("input_ids", "attention_mask")
 SETTINGS = {"weights": [1.0] * len(late.FEATURES), "intercept": -7.0}

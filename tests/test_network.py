@@ -15,7 +15,6 @@ from listener import Listener
 from pnyx.core.errors import PluginError, PnyxError
 from pnyx.core.network import NetworkError, check_network, network_limited_to
 from pnyx.formats import read_evidence
-from pnyx.judging.students.lora_base import Base
 from pnyx.judging.workers import open_workers
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 from pnyx.search.open_engine import open_index
@@ -47,7 +46,6 @@ def test_no_door_opens_a_connection(allowed):
             lambda: open_index(f"opensearch://{place}/x"),
             lambda: open_index(f"opensearch+https://elsewhere.example,{place}/x"),
             lambda: list(read_evidence("ir_datasets:vaswani")),
-            lambda: Base("owner/model", "owner/model").sources(),
         ):
             with pytest.raises(NetworkError, match="connection refused"):
                 opens()

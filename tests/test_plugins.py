@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from argue_report import write_files, write_labels
 from listener import Listener
 from pnyx.cli import COMMANDS
 from pnyx.core.plugins import APART
+from pnyx.judging.students.student import write_manifest
+from student_fixture import labelled_rows, tiny_student, write_rows
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "plugins.md"
 BLOCK = re.compile(r"^```(python|toml|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -65,7 +68,7 @@ def tea(tmp_path_factory) -> Path:
     blocks = BLOCK.findall(PAGE.read_text("utf-8"))
     sources = [source for kind, source in blocks if kind == "python"]
     (project,) = [tomllib.loads(source)["project"] for kind, source in blocks if kind == "toml"]
-    parts = ("command", "judge", "format", "measure", "engine", "workers")
+    parts = ("command", "judge", "student", "format", "measure", "engine", "workers")
     modules = dict(zip(parts, sources, strict=True))
     return install(
         tmp_path_factory.mktemp("tea"), project["name"], project["entry-points"], **modules
@@ -113,6 +116,30 @@ def test_a_judge_answers(tea, pnyx, tmp_path):
         code, _, err = pnyx(tea, *command, names[0], "--judge", names[1])
         alone = f"pnyx: --judge: {names[0]} answers alone; only language models vote"
         assert (code, err) == (2, f"{alone} (see pnyx judge --help)\n")
+
+
+def test_a_student_is_trained_and_asked(tea, pnyx, tmp_path):
+    write_rows(tmp_path / "labels.jsonl", labelled_rows())
+    command = ("annotate", "distil", "labels.jsonl", "--out", "student", "--kind", "words")
+    code, out, err = pnyx(tea, *command, "--seed", "3")
+    assert (code, err) == (0, "")
+    assert out.startswith("words: trained on ")
+    manifest = json.loads((tmp_path / "student" / "student.json").read_text())
+    assert (manifest["kind"], manifest["about"]["training"]["seed"]) == ("words", 3)
+    ask = ("judge", "relevance", "labels.jsonl", "--judge", "student", "--out")
+    assert pnyx(tea, *ask, "judged")[0] == 0
+    assert len((tmp_path / "judged" / "answers.jsonl").read_text().splitlines()) == 64
+    code, _, err = pnyx(None, *ask, "again")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "student: kind: found 'words', expected one of combined, " in err
+    code, _, err = pnyx(None, *command, "--force")
+    assert code == 2
+    assert err.startswith(
+        "pnyx: --kind: found 'words', expected combined, late-interaction, lexical, lora (see"
+    )
+    code, _, err = pnyx(tea, *command, "--force", "--epochs", "3")
+    assert code == 2
+    assert err.startswith("pnyx: --kind words has no option --epochs (see")
 
 
 def test_a_record_may_not_choose_a_plugin_even_next_to_a_file_of_its_name(tea, pnyx, tmp_path):
@@ -198,6 +225,7 @@ def test_a_measure_is_measured(tea, pnyx, tmp_path):
 BROKEN = {
     "pnyx.commands": {"broken": "pnyx_broken.thing:nothing", "search": "pnyx_broken.thing:search"},
     "pnyx.judges": {"broken": "pnyx_broken.thing:judge"},
+    "pnyx.students": {"broken": "pnyx_broken.thing:judge", "reader": "pnyx_broken.thing:judge"},
     "pnyx.formats": {"broken": "pnyx_broken.gone:FORMAT", "run": "pnyx_broken.thing:run"},
     "pnyx.measures": {"broken": "pnyx_broken.gone:MEASURE", "First": "pnyx_broken.first:FIRST"},
     "pnyx.prompts": {"support": "pnyx_broken", "broken": "pnyx_broken.gone"},
@@ -260,7 +288,9 @@ def test_doctor_lists_all(broken, pnyx):
     told = {(p["kind"], p["name"]): p for p in json.loads(out)["plugins"]}
     ours = {kind.removeprefix("pnyx."): names for kind, names in BROKEN.items()}
     assert {(kind, name) for kind, names in ours.items() for name in names} <= set(told)
-    assert all(p["problem"] for p in told.values() if p["name"] in ("broken", "search", "run"))
+    assert all(
+        p["problem"] for p in told.values() if p["name"] in ("broken", "search", "run", "reader")
+    )
     assert told["prompts", "support"]["problem"] == "Pnyx already has that name"
     first = told["measures", "First"]
     assert (first["package"], first["problem"]) == ("pnyx-broken 1.0", "")
@@ -326,6 +356,11 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     (tmp_path / "d.md").write_text("## 1: Is tea healthy?\n\n- pro: Tea is healthy.\n")
     items = tmp_path / "items.jsonl"
     items.write_text('{"id": "1", "text": "Tea calms.", "statement": "Tea is healthy."}\n')
+    labels = str(write_rows(tmp_path / "labels.jsonl", labelled_rows()))
+    lora = str(tmp_path / "lora")
+    kind = replace(tiny_student().student, kind="lora", files={})
+    (tmp_path / "lora").mkdir()
+    write_manifest(tmp_path / "lora", kind)
     program = (
         "import sys, pnyx.core.plugins\n"
         "pnyx.core.plugins.installed = lambda kind: []\n"
@@ -338,6 +373,8 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
         ["files", "web", "q.jsonl"],
         ["search", "pyserini:index", "tea"],
         ["judge", "support", str(items), "--set", "engine=ray", "--out", str(tmp_path / "x")],
+        ["annotate", "distil", labels, "--out", str(tmp_path / "student")],
+        ["judge", "relevance", labels, "--judge", lora, "--out", str(tmp_path / "judged")],
     ):
         done = subprocess.run(
             [sys.executable, "-c", program, *arguments],
@@ -353,10 +390,17 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
         "files validate": f"pnyx: the format drafts-markdown {install} pnyx-build\n",
         "files web": f"pnyx: `pnyx files web` {install} pnyx-crawl\n",
         "search pyserini:index": f"pnyx: the engine of pyserini: {install} pnyx-pyserini\n",
-        "judge support": "pnyx: engine requires a plugin: pip install pnyx-ray\n",
+        "judge support": "pnyx: engine needs a plugin: pip install pnyx-ray\n",
+        "annotate distil": (
+            f"pnyx: --kind combined {install} pnyx-train; --kind lexical needs none\n"
+        ),
+        "judge relevance": (
+            "pnyx: a student of the kind lora needs a plugin: pip install pnyx-train\n"
+        ),
     }
     assert not (tmp_path / "x").exists()
-    assert set(APART) == {"build", "drafts-markdown", "files web", "pyserini:", "--engine"}
+    kinds = {f"--kind {kind}" for kind in ("combined", "late-interaction", "lora")}
+    assert set(APART) == {"build", "drafts-markdown", "files web", "pyserini:", "--engine", *kinds}
     assert not set(APART) & set(COMMANDS)
 
 

@@ -57,7 +57,7 @@ def test_few_names_stand_at_the_top() -> None:
 
 def test_public_names_are_listed_in_the_stubs_of_rooms_alone() -> None:
     source = Path(pnyx.__file__).parent
-    for path in source.rglob("*.py"):  # read, not imported: some need PyTorch
+    for path in source.rglob("*.py"):
         name = str(path.relative_to(source))
         if path.name != "__init__.py" and name not in (
             "__main__.py",
@@ -65,6 +65,19 @@ def test_public_names_are_listed_in_the_stubs_of_rooms_alone() -> None:
             "core/records.py",
         ):
             assert not re.search(r"^__all__", path.read_text("utf-8"), re.MULTILINE), name
+
+
+TRAINING = {"accelerate", "gguf", "onnx", "peft", "torch", "transformers"}
+"""Libraries of the plugin pnyx-train."""
+
+
+def test_nothing_of_pnyx_imports_what_trains() -> None:
+    for path in Path(pnyx.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            parts = {part for name in names for part in name.split(".")}
+            assert not parts & TRAINING, path
 
 
 def _imported_by(code: str) -> set[str]:

@@ -207,7 +207,7 @@ def _replaced(
 
 def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the allowed connections while stored replies stand in for language models."""
-    from pnyx.judging.students.lora_base import ELSEWHERE
+    from pnyx.judging.students.student import BASE_LOCATION
 
     command = recorded_command(record)
     kinds = {name: command.kind_of(option) for name, option in options_of(command).items()}
@@ -218,7 +218,7 @@ def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[s
         for text in values[name]
         if kinds.get(name) is not TextKind.JUDGE or text in plugins("judges")
     ]
-    return [*texts, *filter(None, [os.environ.get(ELSEWHERE)])]
+    return [*texts, *filter(None, [os.environ.get(BASE_LOCATION)])]
 
 
 @contextlib.contextmanager

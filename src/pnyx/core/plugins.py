@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
 
 Kind: TypeAlias = Literal[
-    "commands", "judges", "formats", "measures", "prompts", "engines", "workers"
+    "commands", "judges", "students", "formats", "measures", "prompts", "engines", "workers"
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
@@ -31,8 +31,10 @@ APART: Final = {
     "files web": "pnyx-crawl",
     "pyserini:": "pnyx-pyserini",
     "--engine": "pnyx-ray",
+    **dict.fromkeys(("--kind combined", "--kind late-interaction", "--kind lora"), "pnyx-train"),
 }
-"""Commands, formats, engines and an option of Pnyx in separate distributions -> what to install."""
+"""Commands, formats, engines, an option and kinds of student of Pnyx in separate distributions ->
+what to install."""
 
 
 @dataclass(frozen=True, slots=True)

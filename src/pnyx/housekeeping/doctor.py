@@ -245,6 +245,7 @@ def plugged() -> list[dict[str, str]]:
     from pnyx.formats import Format
     from pnyx.formats.recognition import all_formats
     from pnyx.judging.llm.prompts import prompt_names
+    from pnyx.judging.students.student import StudentKind, plugin_kinds
     from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, PerspectiveMeasure
     from pnyx.reports.measures.registry import REPORT_MEASURES, ReportMeasure
     from pnyx.search.engine import EngineType
@@ -252,11 +253,12 @@ def plugged() -> list[dict[str, str]]:
     types = (ReportMeasure, PerspectiveMeasure)
     # Loading each registry shows which plugins are skipped.
     plugins("commands", {door.name for door in offered("COMMANDS")})
-    plugins("judges"), all_formats(), prompt_names()
+    plugins("judges"), plugin_kinds(), all_formats(), prompt_names()
     list(loaded("measures", {**REPORT_MEASURES, **PERSPECTIVE_MEASURES}, types))
     expected: dict[str, Any] = {
         "commands": click.Command,
         "judges": Callable,
+        "students": StudentKind,
         "formats": Format,
         "measures": types,
         "prompts": ModuleType,

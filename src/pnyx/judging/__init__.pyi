@@ -31,12 +31,10 @@ from .runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
 from .runs.results import Applied, apply_judge
 from .store.completions import StoredModel
 from .store.store import Store
-from .students.combined import CombinedTrainer
 from .students.judge import PackagedJudge, load_perspective_student
-from .students.late import LateTrainer
 from .students.lexical import LexicalTrainer
-from .students.lora_trainer import LoraTrainer
-from .students.student import Student, StudentJudge, open_student, read_student
+from .students.student import Student, StudentJudge, StudentKind, open_student, read_student
+from .students.trainer import Trained, Trainer, TrainingExample
 from .tasks import read_items
 from .verdicts import Verdict, read_annotations
 from .votes import combine
@@ -48,7 +46,6 @@ __all__ = [
     "Applied",
     "Asking",
     "Cascade",
-    "CombinedTrainer",
     "ConfidenceRegions",
     "CorrectedRate",
     "Decline",
@@ -57,11 +54,9 @@ __all__ = [
     "Judge",
     "Judged",
     "LabelledVerdicts",
-    "LateTrainer",
     "LexicalTrainer",
     "LlmJudge",
     "Lookup",
-    "LoraTrainer",
     "PackagedJudge",
     "PairSource",
     "Panel",
@@ -79,8 +74,12 @@ __all__ = [
     "StoredModel",
     "Student",
     "StudentJudge",
+    "StudentKind",
     "Support",
     "Thresholds",
+    "Trained",
+    "Trainer",
+    "TrainingExample",
     "Unscored",
     "Verdict",
     "apply_judge",

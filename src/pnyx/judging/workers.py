@@ -44,7 +44,7 @@ def open_workers(engine: str) -> Iterator[Workers]:
     check_network(*names_of(engine))
     installed = plugins("workers")
     if not installed:
-        raise PluginError(f"engine requires a plugin: pip install {APART['--engine']}")
+        raise PluginError(f"engine needs a plugin: pip install {APART['--engine']}")
     name = engine.partition(":")[0]
     if name not in installed and len(installed) > 1:
         names = " or ".join(installed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,8 @@ import click
 
 from pnyx.cli.options import Outcome, warn, warn_undefined
 from pnyx.cli.params import verb
-from pnyx.core.errors import InputError, escaped, shorten
+from pnyx.core.errors import InputError, OptionError, PluginError, escaped, shorten
+from pnyx.core.plugins import APART
 from pnyx.core.progress import reporting
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.tables import Column, Table
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
     from pnyx.relevance.labelled_pairs import LabelledPair
 
 
+_KINDS = ("combined", "late-interaction", "lexical", "lora")
 _TRAINED = (
     "--kind combined, late-interaction or lora",
-    lambda spec: spec.kind in ("combined", "late-interaction", "lora"),
+    lambda spec: spec.kind != "lexical",
 )
 
 
@@ -32,11 +35,12 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
     """What to train, and how."""
 
     out: str = out_opt(..., metavar="STUDENT", writes="folder")
-    kind: Literal["combined", "late-interaction", "lexical", "lora"] = opt(
+    kind: str = opt(
         "combined",
         "late-interaction: an encoder trained on the CPU; combined: the same with two quick models "
         "added; lexical: only shared words, in seconds; lora: a language model with low-rank "
         "adapters.",
+        metavar=f"[{'|'.join(_KINDS)}]",
     )
     name: str | None = opt(
         None, "Name of the student.", metavar="NAME", default_text="the folder's"
@@ -74,17 +78,32 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
 
     def trainer(self) -> Trainer:
         """Return the trainer of the chosen kind, with the options that were set."""
-        import pnyx
+        from pnyx.judging.students.lexical import LexicalTrainer
+        from pnyx.judging.students.student import plugin_kind, plugin_kinds
 
-        if self.kind == "lexical":
-            return pnyx.judging.LexicalTrainer()
-        names = ("base", "epochs", "batch", "learning_rate")
+        if self.kind == LexicalTrainer.kind:
+            return LexicalTrainer()
+        names = ("base", "epochs", "batch", "learning_rate", "reason", "four_bit")
         options = {name: getattr(self, name) for name in names if self.given(name)}
-        options["seed"] = self.seed
-        if self.kind == "lora":
-            return pnyx.judging.LoraTrainer(reason=self.reason, four_bit=self.four_bit, **options)
-        late = pnyx.judging.LateTrainer(**options)
-        return late if self.kind == "late-interaction" else pnyx.judging.CombinedTrainer(late)
+        if (kind := plugin_kind(self.kind)) is not None:
+            for name in options:
+                if not _takes(kind.trainer, name):
+                    raise OptionError(f"--kind {self.kind} has no option {self.flag(name)}")
+            return kind.trainer(**options, seed=self.seed)
+        if package := APART.get(f"--kind {self.kind}"):
+            raise PluginError(
+                f"--kind {self.kind} is a plugin: pip install {package}; --kind lexical needs none"
+            )
+        expected = ", ".join(dict.fromkeys([*_KINDS, *plugin_kinds()]))
+        raise OptionError(f"--kind: found {shorten(self.kind, 40)!r}, expected {expected}")
+
+
+def _takes(trainer: Callable[..., Trainer], option: str) -> bool:
+    try:
+        inspect.signature(trainer).bind_partial(**{option: None})
+    except TypeError:
+        return False
+    return True
 
 
 @verb("distil", short_help="Train a small judge of relevance on labelled pairs.")
@@ -119,6 +138,7 @@ def distil(labelled: tuple[str, ...], spec: DistilSpec) -> Outcome:
     from pnyx.relevance.distillation import Distillation
     from pnyx.relevance.distillation import distil as train
 
+    trainer = spec.trainer()
     pairs = _read(labelled)
     unscored = sum(pair.value is None for pair in pairs)
     if unscored:
@@ -126,7 +146,7 @@ def distil(labelled: tuple[str, ...], spec: DistilSpec) -> Outcome:
     warn_undefined([(pair.group, pair.definition.strip()) for pair in pairs])
     plan = Distillation(spec.name or Path(spec.out).name, spec.held_out, spec.curve, spec.seed)
     with reporting() as report:
-        result = train(pairs, spec.trainer(), plan, spec.out, report=report, replace=spec.force)
+        result = train(pairs, trainer, plan, spec.out, report=report, replace=spec.force)
     rows = {measure: measured.row() for measure, measured in result.figures.items()}
     row = {"student": result.student.name, **result.counts, "figures": rows}
     return Outcome(row, [distilled_table(result, spec.out)], ascii=True)

@@ -9,20 +9,24 @@ import json
 import math
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pnyx._version import __version__
-from pnyx.core.errors import InputError, shorten
+from pnyx.core.errors import InputError, PluginError, shorten
 from pnyx.core.files import parse_json_object, read_lines
 from pnyx.core.native import free_memory
+from pnyx.core.plugins import APART, Plugin, plugins
 from pnyx.formats.fields import an_object, number, string, within
 from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit, answer_chunks, by_text
 from pnyx.judging.calibration.curves import Curve, curve_from
 from pnyx.judging.questions import JudgeQuestion, Support, blank
+
+if TYPE_CHECKING:
+    from pnyx.judging.students.trainer import Trainer
 
 MANIFEST = "student.json"
 CARD = "card.md"
@@ -39,11 +43,14 @@ SCORERS: Mapping[str, str] = {
     "combined": "pnyx.judging.students.combined",
     "late-interaction": "pnyx.judging.students.late",
     "lexical": "pnyx.judging.students.lexical",
-    "lora": "pnyx.judging.students.lora",
     "reader": "pnyx.judging.students.reader",
 }
 """Kind of student -> the module whose `load(folder, settings)` makes its scorer. All except
-`reader`, the packaged detector of perspectives, are trained by `pnyx annotate distil`."""
+`reader`, the packaged detector of perspectives, are trained by `pnyx annotate distil`; plugins
+add other kinds (`StudentKind`)."""
+
+BASE_LOCATION = "PNYX_STUDENT_BASE"
+"""Environment variable: the location on this machine of the model that a student adapts."""
 
 Score: TypeAlias = float | str
 """A raw probability of yes in [0, 1], or why there is none."""
@@ -188,12 +195,50 @@ class Scorer(Protocol):
         """Return a score for each question, independent of the others; for a single thread."""
 
 
+@dataclass(frozen=True, slots=True)
+class StudentKind:
+    """A kind of student that a plugin adds.
+
+    Attributes:
+        trainer: returns the trainer for those options of `pnyx annotate distil` that are set:
+            `base`, `epochs`, `batch`, `learning_rate`, `reason`, `four_bit`, and always `seed`.
+        load: returns the scorer of a student's folder and settings; None for a kind in `SCORERS`.
+    """
+
+    trainer: Callable[..., Trainer]
+    load: Callable[[Path, Mapping[str, Any]], Scorer] | None = None
+
+
+def plugin_kinds() -> dict[str, Plugin]:
+    """Return the kinds of student that plugins add, by name."""
+    return plugins("students", ("lexical", "reader"))
+
+
+def plugin_kind(kind: str) -> StudentKind | None:
+    """Import a kind of student that a plugin adds; None if no plugin has it."""
+    if (plugin := plugin_kinds().get(kind)) is None:
+        return None
+    student_kind: StudentKind = plugin.load(StudentKind)
+    return student_kind
+
+
 def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
-    """Load the weights of a student of a kind in `SCORERS`, with the settings from training."""
-    if kind not in SCORERS:
-        problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
-        raise InputError(problem)
-    scorer: Scorer = importlib.import_module(SCORERS[kind]).load(folder, settings)
+    """Load the weights of a student with the settings from training.
+
+    Raises:
+        InputError: the kind is unknown, or its files cannot be used.
+        PluginError: the plugin that has this kind is not installed.
+    """
+    if kind in SCORERS:
+        load = importlib.import_module(SCORERS[kind]).load
+    elif (student_kind := plugin_kind(kind)) is not None and student_kind.load is not None:
+        load = student_kind.load
+    elif package := APART.get(f"--kind {kind}"):
+        raise PluginError(f"a student of the kind {kind} needs a plugin: pip install {package}")
+    else:
+        expected = ", ".join(dict.fromkeys([*SCORERS, *plugin_kinds()]))
+        raise InputError(f"kind: found {shorten(kind, 40)!r}, expected one of {expected}")
+    scorer: Scorer = load(folder, settings)
     free_memory()  # of unpacking files
     return scorer
 
@@ -267,7 +312,7 @@ def open_student(folder: str | Path) -> StudentJudge:
 
     Raises:
         InputError: it is not a student's folder, or a file in it is missing or damaged.
-        PnyxError: the library that runs it is not installed.
+        PluginError: the plugin that runs it is not installed.
     """
     student = read_student(folder)
     try:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
-from pnyx.core.errors import PnyxError
 from pnyx.judging.questions import Support
 
 Report: TypeAlias = Callable[[int, int, str], None]
@@ -67,17 +66,3 @@ class Trainer:
 
 def quiet(done: int, of: int, word: str) -> None:
     """Ignore progress."""
-
-
-def need_torch() -> None:
-    """Raise PnyxError unless the libraries to train and export a network are installed."""
-    try:
-        import onnx
-        import torch
-        import transformers  # noqa: F401 - needed at the end, so it is missed at the start
-    except ImportError as error:
-        raise PnyxError(
-            f"{error.name} is missing: pip install 'pnyx[distil]', or train --kind lexical, which "
-            "needs none"
-        ) from error
-    del onnx, torch

@@ -17,21 +17,22 @@ from hypothesis import strategies as st
 
 from pnyx import ask
 from pnyx.core.errors import InputError, PnyxError
+from pnyx.core.network import NetworkError, network_limited_to
 from pnyx.judging.stances import ask_relevance
-from pnyx.judging.students.lora import ADAPTER, load
-from pnyx.judging.students.lora_base import ELSEWHERE, find_base, load_tokenizer
-from pnyx.judging.students.lora_text import Texts, _wording, render, stated
-from pnyx.judging.students.lora_trainer import LoraTrainer, _lessons
-from pnyx.judging.students.student import open_student
+from pnyx.judging.students.student import BASE_LOCATION, open_student
 from pnyx.judging.students.trainer import quiet
 from pnyx.relevance.distillation import Distillation, distil, example_of
 from pnyx.relevance.labelled_pairs import LabelledPair
+from pnyx_train.lora import ADAPTER, load
+from pnyx_train.lora_base import Base, find_base, load_tokenizer
+from pnyx_train.lora_text import Texts, _wording, render, stated
+from pnyx_train.lora_trainer import LoraTrainer, _lessons
 
 pytestmark = [
     pytest.mark.train,
     pytest.mark.skipif(
         any(find_spec(name) is None for name in ("torch", "transformers", "peft")),
-        reason="needs pnyx[distil]",
+        reason="needs pnyx-train",
     ),
 ]
 
@@ -284,7 +285,7 @@ def test_a_hostile_checkpoint_runs_nothing(interrupted, tmp_path, name, zipped):
     torch.save(Hostile(mark), checkpoint / "training_args.bin")
     pickle.loads(pickle.dumps(Hostile(mark)))
     mark.rmdir()  # it would have run
-    with pytest.raises(InputError, match="no checkpoint of this training"):
+    with pytest.raises(InputError, match="not a checkpoint of this training"):
         distil(make_pairs(16), trainer, plan, tmp_path / "s")
     assert not mark.exists()
     assert not (tmp_path / "s").exists()
@@ -299,7 +300,7 @@ def test_a_checkpoint_that_was_cut_off_is_passed_over_or_named(interrupted, tmp_
         distil(make_pairs(16), trainer, plan, tmp_path / "s", report=lambda *a: told.append(a[0]))
         assert told == [1, 2, 3, 4]
         return
-    with pytest.raises(InputError, match="no checkpoint of this training"):
+    with pytest.raises(InputError, match="not a checkpoint of this training"):
         distil(make_pairs(16), trainer, plan, tmp_path / "s")
 
 
@@ -307,7 +308,7 @@ def test_the_loss_is_that_of_the_replies_alone(base):
     """Of a padded batch, in which lessons are of different lengths."""
     import torch
 
-    from pnyx.judging.students.lora_trainer import Lesson, collate
+    from pnyx_train.lora_trainer import Lesson, collate
 
     texts = texts_of(base)
     examples = [example_of(p) for p in make_pairs(12)[4:]]
@@ -443,14 +444,14 @@ def test_a_reason_comes_first_and_pairs_without_one_are_left_out(base, tmp_path)
 
 def test_another_base_is_refused(trained, base, tmp_path, monkeypatch):
     other = make_base(tmp_path / "other", seed=1)
-    monkeypatch.setenv(ELSEWHERE, other)
+    monkeypatch.setenv(BASE_LOCATION, other)
     with pytest.raises(InputError, match="another model"):
         open_student(trained[0])
-    monkeypatch.setenv(ELSEWHERE, str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match=f"base.*{ELSEWHERE}"):
+    monkeypatch.setenv(BASE_LOCATION, str(tmp_path / "nowhere"))
+    with pytest.raises(InputError, match=f"base.*{BASE_LOCATION}"):
         open_student(trained[0])
     moved = shutil.copytree(base, tmp_path / "moved")
-    monkeypatch.setenv(ELSEWHERE, str(moved))
+    monkeypatch.setenv(BASE_LOCATION, str(moved))
     assert open_student(trained[0]).name.startswith("student:rule@")
 
 
@@ -529,6 +530,14 @@ def test_a_base_of_pickles_is_refused(tmp_path):
         find_base(str(tmp_path))
 
 
+def test_a_base_of_the_hub_is_not_fetched_where_connections_are_refused():
+    with (
+        network_limited_to(["elsewhere.example"]),
+        pytest.raises(NetworkError, match="connection refused"),
+    ):
+        Base("owner/model", "owner/model").sources()
+
+
 def test_a_base_s_own_code_is_not_run(base, tmp_path):
     folder = shutil.copytree(base, tmp_path / "foreign")
     config = json.loads((folder / "config.json").read_text())
@@ -556,7 +565,7 @@ def test_four_bits_need_a_gpu(base, tmp_path):
 def test_a_rate_that_breaks_the_weights_is_an_error(base, tmp_path):
     work, out = folders(tmp_path)
     trainer = quick(base, epochs=30, learning_rate=1, max_grad_norm=1e9, alpha=10**30)
-    with pytest.raises(PnyxError, match="no number"):
+    with pytest.raises(PnyxError, match="not a number"):
         trainer.train([example_of(p) for p in make_pairs(16)], work, out, quiet)
 
 

@@ -6,25 +6,21 @@ Only safetensors and GGUF files are read, and code in a model's folder is never 
 from __future__ import annotations
 
 import contextlib
-import io
-import logging
 import os
 import re
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pnyx.core.errors import InputError, MissingExtra, PnyxError, shorten
+from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.core.network import check_network
+from pnyx.judging.students.student import BASE_LOCATION
 from pnyx.models.local.process import fingerprint, model_files, packaged_weights
+from pnyx_train.libraries import loading
 
 PACKAGED = "local"
 """Name of the base with the weights of the packaged model."""
-
-ELSEWHERE = "PNYX_STUDENT_BASE"
-"""Environment variable: the location of a student's base on this machine."""
 
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _DECISIVE = ("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.jinja")
@@ -96,28 +92,19 @@ def _folder(path: Path) -> Base:
 
 def base_of(name: str, expected: str, revision: str) -> Base:
     """Return the base that a student was trained on; InputError if missing or different."""
-    location = os.environ.get(ELSEWHERE) or name
+    location = os.environ.get(BASE_LOCATION) or name
     try:
         base = find_base(location, revision=revision)
     except InputError as error:
-        raise InputError(f"the student's base: {error} ({ELSEWHERE} sets its location)") from error
+        raise InputError(
+            f"the student's base: {error} ({BASE_LOCATION} sets its location)"
+        ) from error
     if base.fingerprint != expected:
         raise InputError(
             f"the student was trained on {shorten(name, 80)} with the fingerprint {expected!r}; "
             f"{shorten(location, 80)} has {base.fingerprint!r}: another model"
         )
     return base
-
-
-def require_libraries() -> None:
-    """Raise MissingExtra if PyTorch, transformers or peft is not installed."""
-    try:
-        import peft
-        import torch
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("a LoRA student", "distil") from error
-    del peft, torch
 
 
 def load_tokenizer(base: Base) -> Any:
@@ -199,38 +186,3 @@ def adapter_weights(model: Any) -> dict[str, Any]:
     # Embeddings are never trained; peft would ask the hub to find that out.
     weights = get_peft_model_state_dict(model, save_embedding_layers=False)
     return {name: value.detach().contiguous().cpu() for name, value in weights.items()}
-
-
-@contextlib.contextmanager
-def without_notes() -> Iterator[None]:
-    """Keep progress bars and notes of transformers off the terminal."""
-    from transformers.utils import logging as notes
-
-    level, bars = notes.get_verbosity(), notes.is_progress_bar_enabled()
-    notes.set_verbosity_error()
-    notes.disable_progress_bar()
-    hub = logging.getLogger("huggingface_hub")  # reports each retry
-    hub_level = hub.level
-    hub.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        hub.setLevel(hub_level)
-        notes.set_verbosity(level)
-        if bars:
-            notes.enable_progress_bar()
-
-
-@contextlib.contextmanager
-def loading(name: str, *, gguf: bool = False) -> Iterator[None]:
-    """Load without notes; convert the libraries' errors to one line."""
-    # Reading GGUF shows another bar, which cannot be switched off.
-    silence = contextlib.redirect_stderr(io.StringIO()) if gguf else contextlib.nullcontext()
-    try:
-        with without_notes(), silence:
-            yield
-    except PnyxError:
-        raise
-    except Exception as error:  # the libraries raise anything on a damaged or foreign file
-        message = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"base {shorten(name, 80)} cannot be loaded: {message}") from error

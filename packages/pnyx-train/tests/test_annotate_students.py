@@ -15,17 +15,18 @@ from pnyx.core.errors import InputError, PnyxError
 from pnyx.judging.answers import Judged
 from pnyx.judging.base import ask
 from pnyx.judging.stances import ask_relevance
-from pnyx.judging.students.late import MAX_TOKENS, LateTrainer, pieces_of, sentence_spans
+from pnyx.judging.students.late import MAX_TOKENS, pieces_of, sentence_spans
 from pnyx.judging.students.scorers import read_tokenizer
 from pnyx.judging.students.student import open_student
 from pnyx.relevance.distillation import Distillation, distil, example_of, split_questions
+from pnyx_train.late_trainer import LateTrainer
 from tries import tries
 
-torch = pytest.importorskip("torch", reason="the extra distil is not installed")
-pytest.importorskip("onnx", reason="the extra distil is not installed")
+torch = pytest.importorskip("torch", reason="the libraries of pnyx-train are not installed")
+pytest.importorskip("onnx", reason="the libraries of pnyx-train are not installed")
 
 
-from pnyx.judging.students.late_net import PACKAGED, LateNet, load_bert, tokenizer_of  # noqa: E402
+from pnyx_train.late_net import PACKAGED, LateNet, load_bert, tokenizer_of  # noqa: E402
 
 pytestmark = pytest.mark.train
 
@@ -136,9 +137,7 @@ def test_a_student_learns_a_rule_and_keeps_to_it_on_other_questions(base, tmp_pa
 def test_an_interrupted_training_ends_with_the_same_weights(base, tmp_path, monkeypatch):
     made = LateTrainer(base=base, frozen=0, epochs=4, batch=10, learning_rate=1e-3)
     plan = Distillation("rule", held_out=0.5)
-    monkeypatch.setattr(
-        "pnyx.judging.students.torch_trainer._SECONDS", 0.0
-    )  # a checkpoint each step
+    monkeypatch.setattr("pnyx_train.torch_trainer._SECONDS", 0.0)  # a checkpoint each step
 
     class StopError(Exception):
         pass
@@ -159,7 +158,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(base, tmp_path, monk
 
 
 def test_another_training_does_not_take_up_the_checkpoints(base, tmp_path, monkeypatch):
-    monkeypatch.setattr("pnyx.judging.students.torch_trainer._SECONDS", 0.0)
+    monkeypatch.setattr("pnyx_train.torch_trainer._SECONDS", 0.0)
 
     def stop(step, of, word):
         if step == 2:
@@ -175,7 +174,7 @@ def test_another_training_does_not_take_up_the_checkpoints(base, tmp_path, monke
 
 
 def test_a_damaged_checkpoint_is_said_to_be_one(base, tmp_path, monkeypatch):
-    monkeypatch.setattr("pnyx.judging.students.torch_trainer._SECONDS", 0.0)
+    monkeypatch.setattr("pnyx_train.torch_trainer._SECONDS", 0.0)
 
     def stop(step, of, word):
         if step == 2:
@@ -191,7 +190,7 @@ def test_a_damaged_checkpoint_is_said_to_be_one(base, tmp_path, monkeypatch):
 
 
 def test_a_rate_that_breaks_the_weights_is_an_error(base, tmp_path):
-    with pytest.raises(PnyxError, match="no number"):
+    with pytest.raises(PnyxError, match="not a number"):
         distil(
             pairs(),
             LateTrainer(base=base, epochs=30, batch=10, learning_rate=1e30),

@@ -1,4 +1,4 @@
-"""The network of the late-interaction student, in torch; imported only for training."""
+"""The network of the late-interaction student, in torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 from transformers import BertConfig, BertModel
@@ -20,14 +19,12 @@ from transformers import BertConfig, BertModel
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import parse_json_object, read_lines
 from pnyx.core.native import load_onnxruntime
-from pnyx.judging.students.lora_base import loading
+from pnyx.judging.students.late import Piece
 from pnyx.judging.students.scorers import read_tokenizer
-from pnyx.judging.students.torch_trainer import fit, own_randomness
 from pnyx.judging.students.trainer import Report
 from pnyx.models.embed.embedder import PACKAGED
-
-Piece: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Token ids and the number of each one's sentence (`pnyx.judging.students.late.Piece`)."""
+from pnyx_train.libraries import loading
+from pnyx_train.torch_trainer import fit, own_randomness
 
 Pair: TypeAlias = tuple[int, int, int]
 """Positions of passage, question, and question with definition among the texts."""

@@ -12,8 +12,10 @@ from typing import Any, ClassVar, NamedTuple, get_args
 
 from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.judging.questions import Support
-from pnyx.judging.students.lora import ADAPTER, Calibration, Ids, left_padded
-from pnyx.judging.students.lora_base import (
+from pnyx.judging.students.trainer import Report, Trained, Trainer, TrainingExample
+from pnyx_train.libraries import require_libraries
+from pnyx_train.lora import ADAPTER, Calibration, Ids, left_padded
+from pnyx_train.lora_base import (
     PACKAGED,
     Base,
     adapter_weights,
@@ -21,11 +23,9 @@ from pnyx.judging.students.lora_base import (
     find_base,
     load_model,
     load_tokenizer,
-    require_libraries,
     revision_of,
 )
-from pnyx.judging.students.lora_text import Texts, label, render
-from pnyx.judging.students.trainer import Report, Trained, Trainer, TrainingExample
+from pnyx_train.lora_text import Texts, label, render
 
 _IGNORED = -100
 _LEAST_TARGET = 32
@@ -131,7 +131,7 @@ class LoraTrainer(Trainer):
         require_libraries()
         from safetensors.torch import save_file
 
-        from pnyx.judging.students.torch_trainer import fit, own_randomness
+        from pnyx_train.torch_trainer import fit, own_randomness
 
         base = find_base(self.base)
         tokenizer = load_tokenizer(base)

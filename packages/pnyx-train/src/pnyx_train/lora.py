@@ -14,15 +14,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pnyx.core.errors import InputError, shorten
 from pnyx.judging.calibration.recalibration import checked
 from pnyx.judging.questions import Support
-from pnyx.judging.students.lora_base import (
+from pnyx_train.libraries import require_libraries
+from pnyx_train.lora_base import (
     adapter_weights,
     attach_adapter,
     base_of,
     load_model,
     load_tokenizer,
-    require_libraries,
 )
-from pnyx.judging.students.lora_text import Texts, check_rendered, label, stated
+from pnyx_train.lora_text import Texts, check_rendered, label, stated
 
 ADAPTER = "adapter_model.safetensors"
 """File of the adapter's weights in a student's folder, named as in peft."""

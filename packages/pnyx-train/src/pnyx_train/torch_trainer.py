@@ -23,8 +23,8 @@ from transformers import TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
 from pnyx.core.errors import InputError, PnyxError, shorten
-from pnyx.judging.students.lora_base import without_notes
 from pnyx.judging.students.trainer import Report
+from pnyx_train.libraries import without_notes
 
 _SECONDS = 60
 """Seconds after which another checkpoint is written: steps may take minutes."""

@@ -52,7 +52,7 @@ def write_bert(folder: Path) -> str:
     import torch
     from transformers import BertConfig, BertModel
 
-    from pnyx.judging.students.late_net import PACKAGED, tokenizer_of
+    from pnyx_train.late_net import PACKAGED, tokenizer_of
 
     torch.manual_seed(3)
     BertModel(BertConfig(**BERT_SIZES)).save_pretrained(folder)

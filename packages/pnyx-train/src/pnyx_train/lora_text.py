@@ -32,7 +32,7 @@ _STATED = re.compile(
 
 @cache
 def _wording() -> dict[str, Any]:
-    path = resources.files("pnyx.judging.students").joinpath("lora.toml")
+    path = resources.files("pnyx_train").joinpath("lora.toml")
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
