@@ -25,7 +25,7 @@ from pnyx.formats import ReportRequest
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
 from pnyx.judging.answers import Provenance
-from pnyx.judging.judge_names import introduced
+from pnyx.judging.judge_names import UNMEASURED, introduced
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.requests import Asking
 from pnyx.judging.measures.documents import join_documents
@@ -401,6 +401,9 @@ def test_a_card_of_up_to_120_characters_is_shown_whole(length, whole):
     card = "c" * length
     (line,) = introduced({"j": card})
     assert line == (f"j: {card}" if whole else "j; accuracy: pnyx doctor")
+    card = UNMEASURED.rjust(length, "c")
+    (line,) = introduced({"j": card})
+    assert line == (f"j: {card}" if whole else f"j: not measured; {UNMEASURED}")
 
 
 @pytest.mark.parametrize(

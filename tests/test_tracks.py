@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import autojudge_fixture as theirs
-from pnyx.formats import FORMATS, track_rules
+from pnyx.formats import FORMATS, ReportRequest, track_rules
 from pnyx.formats.tracks import rules as home
-from pnyx.formats.tracks.rules import CATEGORIES, packaged_rules
+from pnyx.formats.tracks.checks import check_run
+from pnyx.formats.tracks.rules import CATEGORIES, Finding, packaged_rules
 from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -224,6 +225,16 @@ def test_topics_given_twice_and_missing(track, files, call):
     found = found_by(call, run, "--track", track, "--topics", topics)
     assert found == expected
     assert {category for _, category in found} == {"duplicate_topics", "missing_topics"}
+
+
+@pytest.mark.parametrize(("missing", "ending"), [(12, ", t12"), (13, ", t12 and 1 more")])
+def test_twelve_topics_without_a_response_are_named(missing, ending, files):
+    topics = ["1", *(f"t{n}" for n in range(1, missing + 1))]
+    requests = {topic: ReportRequest(topic, TOPIC) for topic in topics}
+    found = check_run(files(good("neuclir"))[0], track_rules("neuclir"), requests)
+    (problem,) = (row.problem for row in found if isinstance(row, Finding))
+    assert problem.startswith(f"{missing} of {missing + 1} topics have no response: t1, ")
+    assert problem.endswith(ending)
 
 
 def test_our_rules_are_those_of_autojudge_base():
