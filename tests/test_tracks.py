@@ -14,6 +14,7 @@ from pnyx.formats import FORMATS, ReportRequest, track_rules
 from pnyx.formats.tracks import rules as home
 from pnyx.formats.tracks.checks import check_run
 from pnyx.formats.tracks.rules import CATEGORIES, Finding, packaged_rules
+from pnyx.reports.writing.submission import form_of
 from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -326,6 +327,11 @@ def test_rules_of_2024(broken, files, call):
     assert found_by(call, run, "--track", "rag24", "--topics", topics) == expected
 
 
+def test_a_run_uses_no_starter_kit_unless_it_says_so():
+    form = form_of(track_rules("dragun25"))
+    assert form.metadata == {"type": "automatic", "use_starter_kit": 0}
+
+
 def test_a_file_of_2024_holds_one_run(files, call):
     other = {**good("rag24"), "run_id": "s", "topic_id": "2"}
     run, _ = files(good("rag24"), other)
@@ -375,6 +381,9 @@ def test_lines_name_the_place_and_warnings_are_few(files, call):
         "files", "validate", run, "--track", "ragtime26", "--topics", topics, "--fail-on-warnings"
     )
     assert (code, err, out.count("expected at most 40")) == (2, "", 7)
+    Path(run).write_text("".join(json.dumps(row) + "\n" for row in rows[:5]))
+    _, _, err = call("files", "validate", run, "--track", "ragtime26", "--topics", topics)
+    assert (err.count("expected at most 40"), " more on " in err) == (5, False)
 
 
 def test_requests_of_a_track(tmp_path, call):
