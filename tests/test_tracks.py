@@ -232,8 +232,8 @@ def test_topics_given_twice_and_missing(track, files, call):
 def test_twelve_topics_without_a_response_are_named(missing, ending, files):
     topics = ["1", *(f"t{n}" for n in range(1, missing + 1))]
     requests = {topic: ReportRequest(topic, TOPIC) for topic in topics}
-    found = check_run(files(good("neuclir"))[0], track_rules("neuclir"), requests)
-    (problem,) = (row.problem for row in found if isinstance(row, Finding))
+    results = check_run(files(good("neuclir"))[0], track_rules("neuclir"), requests)
+    (problem,) = (finding.problem for finding in results if isinstance(finding, Finding))
     assert problem.startswith(f"{missing} of {missing + 1} topics have no response: t1, ")
     assert problem.endswith(ending)
 
