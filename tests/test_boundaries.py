@@ -15,6 +15,7 @@ from chat_server import ChatServer
 from pnyx.audit.card import _by_results, alpha_of
 from pnyx.audit.trials.contradictions import _far_from
 from pnyx.audit.trials.falling_scores import _judged, sum_joint
+from pnyx.cases.page.build import _measure
 from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
 from pnyx.cases.report_plan import WritingPlan
 from pnyx.cli.measure.tables import few_warning
@@ -475,3 +476,8 @@ def test_the_first_unknown_dimension_is_named():
 
 def test_no_weight_of_a_report_may_be_negative():
     assert [option.bounds[0] for _, option in opts_of(WeightSpec)] == [0] * 7
+
+
+@pytest.mark.parametrize(("value", "number"), [(1.0, "1.00"), (2.0, "2"), (1.5, "1.50")])
+def test_a_whole_number_above_one_has_no_digits_on_the_page_of_a_case(value, number):
+    assert _measure("sources", Measured(value, 3, 3)).value == number
