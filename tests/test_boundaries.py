@@ -32,7 +32,7 @@ from pnyx.judging.llm.requests import Asking
 from pnyx.judging.measures.documents import join_documents
 from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.raters import measure_raters
-from pnyx.judging.measures.trials import Decline
+from pnyx.judging.measures.trials import Decline, measure_decline
 from pnyx.judging.passages import find_evidence
 from pnyx.judging.questions import AGAIN, Rating, Support
 from pnyx.judging.runs.shards import Shard
@@ -481,3 +481,11 @@ def test_no_weight_of_a_report_may_be_negative():
 @pytest.mark.parametrize(("value", "number"), [(1.0, "1.00"), (2.0, "2"), (1.5, "1.50")])
 def test_a_whole_number_above_one_has_no_digits_on_the_page_of_a_case(value, number):
     assert _measure("sources", Measured(value, 3, 3)).value == number
+
+
+@pytest.mark.parametrize(("reaching", "counted"), [((4, 4, 2), 3), ((5, 4, 2), 2)])
+def test_a_level_counts_if_half_of_the_items_reach_it(reaching, counted):
+    present = np.arange(5)[:, None] < np.array(reaching)
+    table = np.where(present, 0.5, np.nan)
+    decline = measure_decline((0.0, 0.5, 1.0), table, present, np.arange(5), Bootstrap(0))
+    assert decline.counted == counted
