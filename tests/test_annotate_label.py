@@ -228,6 +228,14 @@ POOL = [
 ]
 
 
+@pytest.mark.parametrize(("words", "whole"), [(300, True), (301, False)])
+def test_a_document_of_a_shot_is_cut_to_300_words(words, whole):
+    text = " ".join(["word"] * words)
+    pool = [LabelledPair(str(n), "Q?", f"{n}{text}", value=n > 0) for n in range(2)]
+    shots = ShotPool(pool, 2).shots({"id": "x", "question": "Q9?", "document": "D."})
+    assert {shot.text == f"{int(shot.yes)}{text}" for shot in shots} == {whole}
+
+
 def test_shots_are_balanced_seeded_and_never_the_item_itself():
     item = {"id": "x", "question": "Question 9?", "document": "D."}
     chosen = ShotPool(POOL, 6, seed=1).shots(item)

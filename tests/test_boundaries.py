@@ -15,6 +15,7 @@ from chat_server import ChatServer
 from pnyx.audit.card import _by_results, alpha_of
 from pnyx.audit.trials.contradictions import _far_from
 from pnyx.audit.trials.falling_scores import _judged, sum_joint
+from pnyx.cases.page.build import _measure
 from pnyx.cases.passage_sides import PassageStances, SideChances, relevance_of
 from pnyx.cases.report_plan import WritingPlan
 from pnyx.cli.measure.tables import few_warning
@@ -25,13 +26,13 @@ from pnyx.formats import ReportRequest
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
 from pnyx.judging.answers import Provenance
-from pnyx.judging.judge_names import introduced
+from pnyx.judging.judge_names import UNMEASURED, introduced
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.requests import Asking
 from pnyx.judging.measures.documents import join_documents
 from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.raters import measure_raters
-from pnyx.judging.measures.trials import Decline
+from pnyx.judging.measures.trials import Decline, measure_decline
 from pnyx.judging.passages import find_evidence
 from pnyx.judging.questions import AGAIN, Rating, Support
 from pnyx.judging.runs.shards import Shard
@@ -401,6 +402,9 @@ def test_a_card_of_up_to_120_characters_is_shown_whole(length, whole):
     card = "c" * length
     (line,) = introduced({"j": card})
     assert line == (f"j: {card}" if whole else "j; accuracy: pnyx doctor")
+    card = UNMEASURED.rjust(length, "c")
+    (line,) = introduced({"j": card})
+    assert line == (f"j: {card}" if whole else f"j: not measured; {UNMEASURED}")
 
 
 @pytest.mark.parametrize(
@@ -472,3 +476,16 @@ def test_the_first_unknown_dimension_is_named():
 
 def test_no_weight_of_a_report_may_be_negative():
     assert [option.bounds[0] for _, option in opts_of(WeightSpec)] == [0] * 7
+
+
+@pytest.mark.parametrize(("value", "number"), [(1.0, "1.00"), (2.0, "2"), (1.5, "1.50")])
+def test_a_whole_number_above_one_has_no_digits_on_the_page_of_a_case(value, number):
+    assert _measure("sources", Measured(value, 3, 3)).value == number
+
+
+@pytest.mark.parametrize(("reaching", "counted"), [((4, 4, 2), 3), ((5, 4, 2), 2)])
+def test_a_level_counts_if_half_of_the_items_reach_it(reaching, counted):
+    present = np.arange(5)[:, None] < np.array(reaching)
+    table = np.where(present, 0.5, np.nan)
+    decline = measure_decline((0.0, 0.5, 1.0), table, present, np.arange(5), Bootstrap(0))
+    assert decline.counted == counted

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import pnyx
 from command import called, refuser
+from pnyx.audit.checks.json_rows import json_rows
 from pnyx.core.errors import InputError
 
 ROWS = [("yes", "yes")] * 12 + [("no", "yes")] * 3 + [("yes", "no")] * 4 + [("no", "no")] * 11
@@ -298,6 +299,11 @@ def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
         path.write_text("\n".join(map(json.dumps, rows)))
     else:
         path.write_text(json.dumps(rows if kind == "json" else columns))
+
+
+def test_a_column_of_a_json_table_may_be_called_columns():
+    assert list(json_rows({"columns": ["x"], "label": ["y"]})) == [{"columns": "x", "label": "y"}]
+    assert list(json_rows({"columns": ["a"], "data": [["x"]]})) == [{"a": "x"}]
 
 
 NAMES = ("t.csv", "t.tsv", "t.json", "t.columns", "t.jsonl", "t.parquet", "t.xlsx")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
 from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
-from pnyx.core.records import Document
+from pnyx.core.records import Document, Question
 from pnyx.formats import read_nugget_banks
 from pnyx.formats.reports.judged_report import report_of_row
 from pnyx.judging.answers import Judged, Provenance, Unscored
@@ -29,8 +29,10 @@ from pnyx.reports.measures.nuggets import (
     strict_vital_score,
     vital_score,
 )
+from pnyx.reports.nuggets.claims import extract_banks
 from pnyx.reports.nuggets.growth import Growing, reply_shape
 from pnyx.reports.nuggets.merge import merge_banks
+from pnyx.reports.nuggets.model_banks import NuggetSource
 from pnyx.reports.tree.assignment import assignment_of
 from pnyx.search.build import build_index
 
@@ -213,6 +215,13 @@ def test_without_a_model_claims_are_sentences_of_several_documents(place, run):
         "nuggets", "create", *place, "--nugget-style", "questions", "--out", "c.jsonl"
     )
     assert (code, "--llm" in err) == (2, True)
+
+
+@pytest.mark.parametrize(("words", "claims"), [(5, 0), (6, 1), (40, 1), (41, 0)])
+def test_a_claim_is_a_sentence_of_six_to_forty_words(words, claims):
+    document = Document("d", " ".join(["Fares", *["word"] * (words - 2), "fell."]))
+    (drafted,) = extract_banks([NuggetSource(Question("q", "Fares?"), (document,))])
+    assert len(drafted.bank.nuggets) == claims
 
 
 @pytest.mark.parametrize(

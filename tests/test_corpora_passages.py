@@ -281,6 +281,9 @@ def test_records_of_a_collection_are_split_with_their_labels():
     assert (first.stance, second.topic, second.title) == ("pro", "Caps?", argument.conclusion)
     assert first.text.split() + second.text.split() == words(200).split()
     assert judged_text(second) == f"Rents should be capped\n{second.text}"
+    for length, parts in ((1000, 2), (1001, 1)):
+        argument = Argument("a", "c" * length, (Premise(words(200)),))
+        assert len(list(passages_of_record(argument))) == parts
     short = Argument("a", "Rents should be capped", (Premise("So."),), "pro")
     assert list(passages_of_record(short)) == [short]
     assert list(passages_of_record(made[0])) == [made[0]]

@@ -16,7 +16,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.judging.answers import Judged
-from pnyx.judging.base import ask
+from pnyx.judging.base import ask, ask_async
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
@@ -34,6 +34,14 @@ def judge(tmp_path):
         judge = LlmJudge(StoredModel(ChatEndpoint(server.url, "test"), store, 8))
         judge.server = server
         yield judge
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_one_question_has_one_answer_and_a_list_has_a_list(judge, backend):
+    (question,) = questions(1)
+    answer = anyio.run(ask_async, judge, question, backend=backend)
+    assert isinstance(answer, Judged)
+    assert list(anyio.run(ask_async, judge, [question], backend=backend)) == [answer]
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -64,7 +72,7 @@ def test_loops_in_several_threads_at_once(judge):
 # --- a notebook
 
 SETUP = """
-from pnyx.judging.base import ask
+from pnyx.judging.base import ask, ask_async
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.questions import Support

@@ -172,6 +172,16 @@ def test_ties_and_zeros_are_treated_as_by_scipy(differences):
     assert signed_ranks(differences)[2] == pytest.approx(stats.wilcoxon(differences).pvalue)
 
 
+@pytest.mark.parametrize("count", [50, 51])
+def test_up_to_fifty_differences_all_signs_are_counted(count):
+    differences = [n if n % 3 else -n for n in range(1, count + 1)]
+    exact, normal = (
+        stats.wilcoxon(differences, method=name).pvalue for name in ("exact", "approx")
+    )
+    assert exact != pytest.approx(normal, rel=1e-3)
+    assert signed_ranks(differences)[2] == pytest.approx(exact if count == 50 else normal)
+
+
 def test_wilcoxon_by_hand():
     # All of six differences on one side: 2 / 2^6. Ranks 1 to 6, the sum is 21.
     assert signed_ranks([1, 2, 3, 4, 5, 6]) == (21.0, 0.0, 0.03125, 1)

@@ -133,6 +133,13 @@ def test_an_estimate_is_a_range_that_past_replies_narrow():
     assert estimate(asked, price, past[:4]) == wide
 
 
+def test_an_estimate_has_at_least_two_and_a_half_letters_of_either_case_in_a_token():
+    """Of the 400 letters, 1 / 2.5 are tokens at most; digits may be one each."""
+    texts = ("word " * 100, "WORD " * 100, "1234 " * 100)
+    small, capital, digits = (estimate([request(text)]).prompt_tokens[1] for text in texts)
+    assert (capital - small, digits - small) == (0, 400 - 160)
+
+
 # --- the ledger alone
 
 

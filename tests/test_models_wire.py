@@ -128,6 +128,19 @@ def test_nobody_waits_for_ever_and_the_room_is_kept(seed, backend):
     assert room.most <= 100 + largest
 
 
+@pytest.mark.parametrize(
+    ("scheme", "proxy", "encrypted"),
+    [
+        ("https", None, True),
+        ("https", "http://proxy", True),
+        ("http", "https://proxy", True),
+        ("http", None, False),
+    ],
+)
+def test_certificates_are_loaded_for_an_encrypted_connection(scheme, proxy, encrypted):
+    assert bool(transport._trust(scheme, proxy).get_ca_certs()) is encrypted
+
+
 def test_a_length_that_is_too_much_is_not_waited_for():
     class Boasting(Handler):
         def do_ok(self) -> None:

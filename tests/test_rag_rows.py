@@ -213,6 +213,16 @@ def test_a_list_of_an_array_is_read() -> None:
     assert contexts_of(numpy.array(CONTEXTS, dtype=object)) == tuple(CONTEXTS)
 
 
+@pytest.mark.parametrize(("levels", "texts"), [(4, ("Fares fell.",)), (5, ())])
+def test_a_context_is_looked_for_in_four_levels_of_lists(
+    levels: int, texts: tuple[str, ...]
+) -> None:
+    value: Any = "Fares fell."
+    for _ in range(levels):
+        value = [value]
+    assert contexts_of(value) == texts
+
+
 def _packed(path: Path, name: str) -> Path:
     """Return a copy of a file by another name, with gzip if that ends so."""
     target = path.with_name(name)

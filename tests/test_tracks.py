@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import autojudge_fixture as theirs
-from pnyx.formats import FORMATS, track_rules
+from pnyx.formats import FORMATS, ReportRequest, track_rules
 from pnyx.formats.tracks import rules as home
-from pnyx.formats.tracks.rules import CATEGORIES, packaged_rules
+from pnyx.formats.tracks.checks import check_run
+from pnyx.formats.tracks.rules import CATEGORIES, Finding, packaged_rules
+from pnyx.reports.writing.submission import form_of
 from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -226,6 +228,16 @@ def test_topics_given_twice_and_missing(track, files, call):
     assert {category for _, category in found} == {"duplicate_topics", "missing_topics"}
 
 
+@pytest.mark.parametrize(("missing", "ending"), [(12, ", t12"), (13, ", t12 and 1 more")])
+def test_twelve_topics_without_a_response_are_named(missing, ending, files):
+    topics = ["1", *(f"t{n}" for n in range(1, missing + 1))]
+    requests = {topic: ReportRequest(topic, TOPIC) for topic in topics}
+    results = check_run(files(good("neuclir"))[0], track_rules("neuclir"), requests)
+    (problem,) = (finding.problem for finding in results if isinstance(finding, Finding))
+    assert problem.startswith(f"{missing} of {missing + 1} topics have no response: t1, ")
+    assert problem.endswith(ending)
+
+
 def test_our_rules_are_those_of_autojudge_base():
     ours = packaged_rules()
     names = {field.name for field in dataclasses.fields(home.TrackRules)} - {
@@ -315,6 +327,11 @@ def test_rules_of_2024(broken, files, call):
     assert found_by(call, run, "--track", "rag24", "--topics", topics) == expected
 
 
+def test_a_run_uses_no_starter_kit_unless_it_says_so():
+    form = form_of(track_rules("dragun25"))
+    assert form.metadata == {"type": "automatic", "use_starter_kit": 0}
+
+
 def test_a_file_of_2024_holds_one_run(files, call):
     other = {**good("rag24"), "run_id": "s", "topic_id": "2"}
     run, _ = files(good("rag24"), other)
@@ -364,6 +381,9 @@ def test_lines_name_the_place_and_warnings_are_few(files, call):
         "files", "validate", run, "--track", "ragtime26", "--topics", topics, "--fail-on-warnings"
     )
     assert (code, err, out.count("expected at most 40")) == (2, "", 7)
+    Path(run).write_text("".join(json.dumps(row) + "\n" for row in rows[:5]))
+    _, _, err = call("files", "validate", run, "--track", "ragtime26", "--topics", topics)
+    assert (err.count("expected at most 40"), " more on " in err) == (5, False)
 
 
 def test_requests_of_a_track(tmp_path, call):

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from command import rows_of, write_rows
 from inspect_fixture import HOSTILE, make_results, run
 from page_fixture import PHONE, Watched, chromium
-from pnyx.audit.pages.trials import _answer
+from pnyx.audit.pages.trials import _answer, examples_of
 from pnyx.core.errors import InputError
 from pnyx.display.profile import profile_order, profile_plot
 from pnyx.display.svg import document, drawn_text, inline
@@ -210,6 +210,16 @@ def test_calibration_is_that_of_the_file(place, catalogue):
 )
 def test_an_answer_of_a_trial_is_in_words_or_says_why_it_is_missing(rows, answer):
     assert _answer(rows) == answer
+
+
+def test_the_five_items_whose_answers_moved_most_are_examples():
+    items = [{"id": f"{name}{n}", "of": f"i{n}"} for n in range(6) for name in ("i", "changed")]
+    answers = [
+        {"id": item["id"], "value": True, "unscored": None, "probability": probability}
+        for n in range(6)
+        for item, probability in zip(items[2 * n :], (0.9, 0.9 - n / 10), strict=False)
+    ]
+    assert [example.item for example in examples_of(items, answers)] == "i5 i4 i3 i2 i1".split()
 
 
 def test_trials_are_those_of_their_summaries(place, catalogue):

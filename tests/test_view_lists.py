@@ -17,7 +17,8 @@ from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.pages import Address
 from pnyx.web.results.routes import address_of, rendered, show, site_of
-from pnyx.web.results.shared_pages import Once
+from pnyx.web.results.shared_pages import Once, places_of
+from pnyx.web.results.tables import of_many
 from pnyx.web.results.texts import listed_texts
 from view_results import run
 
@@ -152,6 +153,32 @@ def test_a_text_stands_once_in_a_file_of_an_export():
     assert parts == [("Judge this:\n", ""), (f"{len(long):,}", first[0]), ("\nReply.", "")]
     at, whole = once.message("short")
     assert (bool(at), whole) == (True, [("short", "")])
+
+
+@pytest.mark.parametrize("length", [299, 300])
+def test_a_text_of_300_characters_is_not_repeated_in_a_file_of_an_export(length):
+    once, text = Once(), "a" * length
+    first, _ = once.message(text)
+    parts = (
+        [("Judge:\n", ""), ("300", first), ("", "")] if length == 300 else [(f"Judge:\n{text}", "")]
+    )
+    assert once.message(f"Judge:\n{text}")[1] == parts
+
+
+@pytest.mark.parametrize("reports", [1000, 1001])
+def test_up_to_1000_reports_have_files_of_their_own_in_an_export(reports):
+    places = places_of([Address("report", ("s", "run", "t", str(n))) for n in range(reports)])
+    assert len({place.path for place in places.values()} & places.keys()) == (
+        1000 if reports == 1000 else 0
+    )
+
+
+@pytest.mark.parametrize(("judges", "left_out"), [(40, 0), (41, 41)])
+def test_an_export_has_lists_narrowed_to_each_of_up_to_40_values(judges, left_out, tmp_path):
+    rows = [row for n in range(judges) for row in answers(f"judge {n}", [(True, 0.9)])]
+    write_rows(tmp_path / "first.jsonl", rows)
+    catalogue = open_catalogue([str(tmp_path)])
+    assert len(of_many(catalogue, "judgements", "first")) == left_out
 
 
 def test_passages_come_from_the_index_that_was_given(tmp_path, monkeypatch) -> None:
