@@ -165,6 +165,19 @@ def replayed(acts):
     return {(one.who, one.item): one for own in stacks.values() for one in own}
 
 
+def test_a_thousand_acts_of_a_person_can_be_undone():
+    """And no more are held, or the memory of a server would grow with each answer."""
+    items = [f"i{number}" for number in range(1_001)]
+    book = Book(Act("ann", item, "answer", (0,), {"": True}) for item in items)
+    for item in reversed(items[1:]):
+        assert book.last("ann") == item
+        book.apply(Act("ann", item, "undo"))
+    assert book.last("ann") == ""
+    with pytest.raises(InputError):
+        book.apply(Act("ann", "i0", "undo"))
+    assert book.state("ann", "i0").act is not None
+
+
 @given(histories)
 def test_the_last_word_counts(acts):
     book, expected = Book(acts), replayed(acts)

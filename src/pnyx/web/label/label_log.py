@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
@@ -13,6 +14,9 @@ from pnyx.web.label.forms import Marks
 
 Does = Literal["answer", "skip", "draft", "undo"]
 _DOES: Final = get_args(Does)
+
+_UNDOES: Final = 1_000
+"""How many of a person's latest acts can be undone, one after the other; all would fill memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class Book:
 
     def __init__(self, acts: Iterable[Act] = ()) -> None:
         self._states: dict[str, dict[str, State]] = {}
-        self._done: dict[str, list[tuple[str, Act | None]]] = {}
+        self._done: dict[str, deque[tuple[str, Act | None]]] = {}
         """Annotator -> items answered or skipped, and the previous state of each."""
         self.count = 0
         for act in acts:
@@ -97,7 +101,7 @@ class Book:
 
         InputError if an undo is not of the last act.
         """
-        done = self._done.setdefault(act.who, [])
+        done = self._done.setdefault(act.who, deque(maxlen=_UNDOES))
         if act.does == "undo" and (not done or done[-1][0] != act.item):
             raise InputError(f"{shorten(act.item, 40)!r} is not what was answered last")
         state = self._states.setdefault(act.who, {}).setdefault(act.item, State())
