@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from command import run
-from pnyx.audit.example import Unlabelled, argued_agreement, search_agreement
-from pnyx.core.records import Document, judged_text
+from pnyx.audit.example import Unlabelled, argued_agreement, judge_agreement, search_agreement
+from pnyx.core.records import Argument, Document, Perspective, Premise, Question, judged_text
 from pnyx.formats import read_evidence, read_qrels, read_questions
-from pnyx.formats.bundled_example import load_example
+from pnyx.formats.bundled_example import Example, ExampleLabel, load_example
 from pnyx.formats.perspectives import read_perspectives
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.base import Emit
 from pnyx.judging.measures.ground_truth import read_labels
+from pnyx.judging.questions import JudgeQuestion, Support
 from pnyx.judging.tasks import TASKS
 from pnyx.search.build import build_index
 from pnyx.search.polarity import same_words
@@ -130,6 +134,57 @@ def test_a_ranking_of_the_example_is_measured_by_its_labels() -> None:
     measures = search_agreement({question.id: ranking}, example)
     assert measures["P@10"].value == pytest.approx(3 / 10)
     assert measures["perspectives@10"].value == pytest.approx(2 / 6)
+
+
+class Scripted:
+    """Says yes with 0.9 and no with 0.1, each of some questions; the others are unscored."""
+
+    name, card, kinds = "scripted", "", frozenset({Support})
+
+    def __init__(self, yes: str, no: str) -> None:
+        self.probabilities = dict.fromkeys(yes.split(), 0.9) | dict.fromkeys(no.split(), 0.1)
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        by = Provenance(self.name)
+        for position, question in enumerate(questions):
+            probability = self.probabilities.get(question.id)
+            if probability is None:
+                emit(position, Unscored("refusal", by))
+            else:
+                emit(position, Judged(probability > 0.5, by, probability))
+
+
+def test_a_judge_is_measured_by_the_labels_and_unscored_answers_are_counted() -> None:
+    """Of a (pro, p), b (con, no perspective) and c (off topic), b's relevance is missed."""
+    example = Example(
+        tuple(Argument(n, f"Text {n}.", (Premise(f"Because {n}."),)) for n in "abc"),
+        (Question("q", "Should parks stay?"),),
+        (Perspective("p", "q", "Shade.", "pro"), Perspective("other", "another", "Air.", "pro")),
+        (
+            ExampleLabel("q", "a", 2, "pro", 3, frozenset({"p"})),
+            ExampleLabel("q", "b", 2, "con", 2, frozenset()),
+            ExampleLabel("q", "c", 0, "none", 1, frozenset()),
+        ),
+        (),
+    )
+    judge = Scripted(
+        yes="relevance/a support/a/p support/b/p stance/pro/a stance/pro/b",
+        no="relevance/b support/c/p stance/con/a stance/con/b",
+    )
+    measures = judge_agreement(judge, {"q": ["a"]}, example)
+    assert {
+        name: (round(measure.value or 0, 4), measure.scored, measure.asked)
+        for name, measure in measures.items()
+        if name.endswith("accuracy")
+    } == {
+        "relevance.accuracy": (1, 1, 1),
+        "lookalikes.accuracy": (0.5, 2, 3),  # c is unscored
+        "support.accuracy": (0.6667, 3, 3),  # b does not argue it
+        "stance.accuracy": (0.5, 2, 2),  # b is con
+    }
+    unscored = Scripted(yes="stance/pro/a stance/pro/b", no="stance/con/a")
+    stance = judge_agreement(unscored, {}, example)["stance.accuracy"]
+    assert (stance.value, stance.scored, stance.asked) == (1, 1, 2)
 
 
 @pytest.mark.all

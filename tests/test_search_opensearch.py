@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from asking_fixture import example_index
-from command import called, refuser, run
+from command import called, refuser, run, write_rows
 from index_fixture import Fake, full_index, records
 from mcp_fixture import mcp_session
 from opensearch_fixture import cluster, lacking
@@ -20,6 +20,7 @@ from page_fixture import served_by_command
 from pnyx.core import network
 from pnyx.core.errors import IndexFolderError, InputError, PnyxError
 from pnyx.core.records import Document
+from pnyx.search.build import build_index
 from pnyx.search.engine import DocumentIndex, TopicQuery
 from pnyx.search.explain import explain
 from pnyx.search.index import Index
@@ -295,9 +296,7 @@ def test_commands_take_an_address(server, tmp_path, capsys):
     assert run("index", file, "--out", where, "--words-only", "--shards", "2") == 0
     assert run("index", file, "--out", where, "--words-only") == 2
     capsys.readouterr()
-    assert "--ann requires an index folder" in refused(capsys, "index", "--update", where, "--ann")
     assert "has no clusters" in refused(capsys, "index", "--update", where, "--assign")
-    assert "require --update" in refused(capsys, "index", file, "--add", where, "--clusters")
     refusal = refused(capsys, "search", where, "voting", "--out", f"{server}/run")
     assert "--out names an index in a cluster" in refusal
     capsys.readouterr()
@@ -462,6 +461,28 @@ def test_an_address_with_a_password_is_never_echoed(capsys, tmp_path):
     for command in (["search", "https://me:secret@h/a", "q"], ["files", where], [where]):
         assert "***@h/a" in (shown := refused(capsys, *command))
         assert "secret" not in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("d.jsonl", "--out", "AT", "--ann"), "--ann requires an index folder"),
+        (("d.jsonl", "--add", "AT", "--clusters"), "--clusters and --assign require --update"),
+        (("d.jsonl", "--add", "AT", "--shards", "2"), "--shards and --replicas require --out"),
+        (("--update", "AT", "--replicas", "0"), "--shards and --replicas require --out"),
+        (("i", "--out", "AT", "--language", "german"), "an index folder can only be copied"),
+        (("i", "d.jsonl", "--out", "AT"), "i: an index folder must be the only CORPUS"),
+    ],
+)
+@pytest.mark.usefixtures("own_place")
+def test_what_a_cluster_cannot_do_is_refused_before_it_is_called(options, message, capsys):
+    pytest.importorskip("opensearchpy")
+    build_index([Document("a", "Tea is grown on hills.")], "i")
+    write_rows("d.jsonl", [{"id": "b", "text": "Parks are large."}])
+    words = ("--words-only",) if "--out" in options and "--ann" not in options else ()
+    address = "opensearch://127.0.0.1:9/x"
+    arguments = [address if option == "AT" else option for option in options]
+    assert message in refused(capsys, "index", *arguments, *words)
 
 
 def test_addresses_are_read():

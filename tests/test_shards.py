@@ -12,6 +12,7 @@ import pytest
 from argue_report import scripted, write_files
 from chat_server import ChatServer
 from command import caller, killed_and_run_again, refuser, rows_of, write_rows
+from pnyx.core.folders import file_hash
 from pnyx.formats import load_example
 from pnyx.judging.runs.shards import Shard
 from pnyx.judging.store.store import Store
@@ -204,27 +205,41 @@ def test_a_bench_measures_the_merged_verdicts(call):
         assert (Path("whole") / name).read_bytes() == (Path("merged") / name).read_bytes()
 
 
-@pytest.mark.all
-def test_shares_that_are_not_one_run_are_refused_in_one_line(call, capsys):
-    path = support_items()
-    a, b = in_shares(call, 2, "judge", "support", path)
-    assert "shares are missing of 2: 1" in refused(capsys, a, "--out", "o")
-    shutil.copytree(a, "copy")
-    assert "copy: is share 2, as is share2" in refused(capsys, a, "copy", "--out", "o")
-    write_rows("gold.jsonl", [{"id": "i0", "value": True}])
-    labels = ("--judge", "gold.jsonl")
-    call("judge", "support", path, *labels, "--shard", "1/2", "--out", "other")
-    assert "another run than share2: judge differs" in refused(capsys, a, "other", "--out", "o")
-    call("judge", "support", support_items(20), "--shard", "1/2", "--out", "fewer")
+@pytest.fixture
+def halves(call):
+    """The two shares of six items, judged by labels: i1 and i4, and the other four."""
+    items = [{"id": f"i{n}", "text": f"Text {n}.", "statement": "It is."} for n in range(6)]
+    labels = write_rows("gold.jsonl", ({"id": item["id"], "value": True} for item in items))
+    b, a = in_shares(
+        call, 2, "judge", "support", write_rows("items.jsonl", items), "--judge", labels
+    )
+    assert [row["id"] for row in rows_of(a)] == ["i1", "i4"]
+    return a, b
+
+
+def change_manifest(share, **fields):
+    Path(share, "manifest.json").write_text(json.dumps(manifest_of(share) | fields))
+
+
+def test_shares_that_are_not_one_run_are_refused_in_one_line(call, halves, capsys):
+    a, b = halves
+    command = ("judge", "support", "items.jsonl", "--judge")
+    assert "shares are missing of 2: 2" in refused(capsys, a, "--out", "o")
+    assert f"{a}: is given twice" in refused(capsys, a, b, a, "--out", "o")
+    assert f"./{a}: is share 1, as is {a}" in refused(capsys, a, b, f"./{a}", "--out", "o")
+    shutil.copy("gold.jsonl", "others.jsonl")
+    call(*command, "others.jsonl", "--shard", "2/2", "--out", "other")
+    assert "another run than share1: judge differs" in refused(capsys, a, "other", "--out", "o")
+    write_rows("items.jsonl", rows_of("items.jsonl")[:5])
+    call(*command, "gold.jsonl", "--shard", "2/2", "--out", "fewer")
     assert "items_sha256 differs" in refused(capsys, a, "fewer", "--out", "o")
-    call("judge", "support", path, "--out", "whole")
+    call(*command, "gold.jsonl", "--out", "whole")
     assert "is not a finished share of a run" in refused(capsys, a, "whole", "--out", "o")
     assert "nothing: is not there, expected a share of a run" in refused(
         capsys, a, "nothing", "--out", "o"
     )
     assert "for another shard" in refused(capsys, a, b, "--out", a)
-    rows = rows_of(b)
-    write_rows(f"{b}/answers.jsonl", rows[1:])
+    write_rows(f"{b}/answers.jsonl", rows_of(b)[1:])
     assert "judge this share again" in refused(capsys, a, b, "--out", "o")
     assert not Path("o").exists()
 
@@ -244,17 +259,6 @@ def test_shares_and_stores_are_not_merged_with_each_other(call, capsys):
             assert f"{share}: is read as a share of a run, and {store} as a judgement store" in said
     assert "the shares of a run require --out" in refused(capsys, *shares)
     assert not Path("o").exists()
-
-
-@pytest.mark.all
-def test_a_share_that_is_given_twice_is_refused(call, capsys):
-    a, b = in_shares(call, 2, "judge", "support", support_items())
-    assert f"{b}: is given twice" in refused(capsys, a, b, b, "--out", "o")
-    assert f"./{b}: is share 1, as is {b}" in refused(capsys, a, b, f"./{b}", "--out", "o")
-    c, d = in_shares(call, 2, "annotate", "label", relevance_items(), suffix=".jsonl")
-    assert f"{d}: is given twice" in refused(capsys, c, d, d, "--out", "o.jsonl")
-    assert not Path("o").exists()
-    assert not Path("o.jsonl").exists()
 
 
 @pytest.mark.parametrize(
@@ -295,6 +299,63 @@ def test_a_damaged_number_of_a_share_is_said_as_it_is(shard, said, call, capsys)
     Path(b, "manifest.json").write_text(json.dumps(manifest))
     line = refused(capsys, a, b, "--out", "o")
     assert f"{b}: manifest.json is damaged ({said})" in line
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows[1:], "item 1 of 6 is in none of the shares"),
+        (
+            lambda rows: [row for row in rows if row["id"] != "i3"],
+            "item 4 of 6 is in none of the shares",
+        ),
+        (lambda rows: rows[:-1], "item 6 of 6 is in none of the shares"),
+        (
+            lambda rows: [*rows, rows[0] | {"id": "i6", "shard_position": 6}],
+            "the shares have 7 items, expected 6",
+        ),
+        (
+            lambda rows: [rows[0], {"id": "i2"}],
+            "share2/answers.jsonl:2: shard_position is missing or damaged",
+        ),
+        (
+            lambda rows: [rows[0] | {"shard_position": True}],
+            "share2/answers.jsonl:1: shard_position is missing or damaged",
+        ),
+    ],
+    ids=["first", "middle", "last", "extra", "no position", "true"],
+)
+def test_shares_whose_items_are_not_those_of_the_run_are_refused(change, message, halves, capsys):
+    """Each item is in exactly one share: an item is never lost without a message."""
+    a, b = halves
+    write_rows(f"{b}/answers.jsonl", change(rows_of(b)))
+    change_manifest(b, answers_sha256=file_hash(Path(b, "answers.jsonl")))
+    assert message in refused(capsys, a, b, "--out", "o")
+    assert not Path("o/manifest.json").exists()
+
+
+def test_calls_of_shares_are_added_up_and_their_models_named(call, halves):
+    a, b = halves
+    for share, calls, cost, names in ((a, 3, 0.5, "m"), (b, 4, None, "n")):
+        change_manifest(
+            share,
+            tokens={"prompt_tokens": calls, "cost": cost},
+            models=[{"name": "judge", "host": names, "calls": calls}],
+        )
+    manifest = merged(call, halves)
+    assert manifest["tokens"] == {"prompt_tokens": 7, "cost": None}  # a part of a cost is not it
+    assert manifest["models"] == [{"name": "judge", "host": "m, n", "calls": 7}]
+    assert manifest["counts"]["scored"] == 6
+    assert [row["id"] for row in rows_of("merged")] == [f"i{n}" for n in range(6)]
+
+
+@pytest.mark.parametrize("other", [{}, {"tokens": {"calls": "3"}}, {"tokens": {"calls": [3]}}])
+def test_calls_that_cannot_be_added_up_are_refused(other, halves, capsys):
+    a, b = halves
+    change_manifest(a, tokens={"calls": 3})
+    change_manifest(b, **other)
+    message = refused(capsys, a, b, "--out", "o")
+    assert f"{a}, {b}: manifest.json is damaged: tokens is missing or of another type" in message
 
 
 @pytest.mark.parametrize("wrong", ["0/2", "3/2", "2", "1/0", "a/b", "1/99999"])

@@ -174,7 +174,9 @@ def _answers(paths: Sequence[Path], count: int | None) -> Iterator[list[dict[str
             break
         expected += 1
         yield [row for _, row in rows]
-    if count is not None and expected != count:
+    if count is not None and expected > count:
+        raise InputError(f"the shares have {expected} items, expected {count}", path=paths[0])
+    if count is not None and expected < count:
         raise InputError(f"item {expected + 1} of {count} is in none of the shares", path=paths[0])
 
 
