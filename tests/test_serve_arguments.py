@@ -110,17 +110,17 @@ def test_an_argument_is_shown_step_by_step_and_has_files(client):
     assert comments == []
     assert [values for name, values in events if name == "step"] == SHOWN
     assert events[-1][0] == "end"
-    place = events[-1][1]["href"]
+    address = events[-1][1]["href"]
     case = build_case()
-    lines = client.http.get(f"{place}/argument.jsonl").text.splitlines()
+    lines = client.http.get(f"{address}/argument.jsonl").text.splitlines()
     assert [json.loads(line)["references"] for line in lines] == [
         list(side.response.references) for side in case.sides
     ]
-    assert client.http.get(f"{place}/argument.md").text.startswith(f"# {case.question.text}")
-    report = client.http.get(f"{place}/argument.html")
+    assert client.http.get(f"{address}/argument.md").text.startswith(f"# {case.question.text}")
+    report = client.http.get(f"{address}/argument.html")
     assert report.headers["content-disposition"] == 'attachment; filename="argument.html"'
     for path, message in (
-        (f"{place}/other", "There is no such file for an argument."),
+        (f"{address}/other", "There is no such file for an argument."),
         ("/argument/0", "the server keeps only the latest 64. Ask the question again."),
     ):
         answer = client.http.get(path)

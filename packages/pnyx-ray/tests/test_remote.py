@@ -56,9 +56,9 @@ def test_the_workers_fulfil_the_protocol(workers):
 
 def test_no_connection_is_opened_that_is_not_allowed():
     with Listener() as listener:
-        place = f"127.0.0.1:{listener.port}"
+        host = f"127.0.0.1:{listener.port}"
         for allowed in ((), ("elsewhere.example",)):
-            for address in ("ray", place, f"ray://{place}"):
+            for address in ("ray", host, f"ray://{host}"):
                 with network_limited_to(allowed), pytest.raises(NetworkError, match="refused"):
                     ray_workers(address).__enter__()
         assert listener.connections == 0

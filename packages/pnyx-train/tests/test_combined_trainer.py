@@ -50,78 +50,80 @@ def trainer_of(base):
 
 
 @pytest.fixture(scope="module")
-def made(base, tmp_path_factory):
+def trained(base, tmp_path_factory):
     """A student, what came of its training, and what was reported."""
-    said = []
-    out = tmp_path_factory.mktemp("made") / "three"
-    found = distil(animal_pairs(), trainer_of(base), PLAN, out, report=lambda *x: said.append(x))
-    return out, found, said
+    progress = []
+    out = tmp_path_factory.mktemp("trained") / "three"
+    result = distil(
+        animal_pairs(), trainer_of(base), PLAN, out, report=lambda *x: progress.append(x)
+    )
+    return out, result, progress
 
 
-def test_a_student_of_three_parts_is_trained_and_asked(made):
-    out, found, said = made
+def test_a_student_of_three_parts_is_trained_and_asked(trained):
+    out, result, progress = trained
     files = {path.name for path in out.iterdir()}
     assert files == {
         "card.md", "model.onnx", "student.json", "tokenizer.json", "weights.safetensors",
         "words.json",
     }  # fmt: skip
     assert not out.with_name("three.partial").exists()
-    assert {word.partition(":")[0] for _, _, word in said} == {*PARTS[:2], "scale"}
-    assert said[-1][0] == said[-1][1]
-    assert found.figures["auroc"].value > 0.9
-    training = found.student.about["training"]
+    assert {word.partition(":")[0] for _, _, word in progress} == {*PARTS[:2], "scale"}
+    assert progress[-1][0] == progress[-1][1]
+    assert result.figures["auroc"].value > 0.9
+    training = result.student.about["training"]
     assert training["late-interaction"]["epochs"] == 4
     assert training["late-interaction"]["frozen"] == 1
     assert training["late-interaction"]["last_loss"] > 0
     assert training["lexical"]["words"] > 0
     assert training["closeness"]["encoder"] == "minilm-int8"
     assert "lexical (strengths" in (out / "card.md").read_text(encoding="utf-8")
-    asked = examples_asked()
-    answers = ask(open_student(out), asked)
+    questions = examples_asked()
+    answers = ask(open_student(out), questions)
     assert all(isinstance(answer, Judged) for answer in answers)
     alone = open_student(out)
-    assert [ask(alone, [question])[0] for question in asked] == answers
-    backwards = ask(open_student(out), asked[::-1])
+    assert [ask(alone, [question])[0] for question in questions] == answers
+    backwards = ask(open_student(out), questions[::-1])
     assert backwards[::-1] == answers
 
 
-def test_means_and_deviations_are_those_of_the_held_out_pairs(made):
+def test_means_and_deviations_are_those_of_the_held_out_pairs(trained):
     """Over all documents of all questions; recomputed from what the parts say alone."""
-    out, found, _ = made
-    settings = found.student.settings["parts"]
+    out, result, _ = trained
+    settings = result.student.settings["parts"]
     parts = open_parts(out, {name: settings[name]["settings"] for name in PARTS})
-    groups = set(found.counts["held_out_questions"])
-    held = [q for q in examples_asked(None) if q.group in groups]
-    assert len(held) == found.counts["held_out"]
+    groups = set(result.counts["held_out_questions"])
+    held_out = [q for q in examples_asked(None) if q.group in groups]
+    assert len(held_out) == result.counts["held_out"]
     z = []
     for name in PARTS:
-        values = np.array(parts[name](held))
+        values = np.array(parts[name](held_out))
         assert settings[name]["mean"] == pytest.approx(values.mean(), abs=1e-12)
         assert settings[name]["deviation"] == pytest.approx(values.std(), abs=1e-12)
         z.append((values - values.mean()) / values.std())
     expected = 1 / (1 + np.exp(-np.mean(z, axis=0)))
-    assert load(out, found.student.settings).score(held) == pytest.approx(expected, abs=1e-9)
+    assert load(out, result.student.settings).score(held_out) == pytest.approx(expected, abs=1e-9)
 
 
-def test_labels_of_held_out_questions_change_nothing_but_the_curve(made, base, tmp_path):
-    _, found, _ = made
-    held = set(found.counts["held_out_questions"])
+def test_labels_of_held_out_questions_change_nothing_but_the_curve(trained, base, tmp_path):
+    _, result, _ = trained
+    held_out = set(result.counts["held_out_questions"])
     turned = [
         dataclasses.replace(p, value=not p.value, probability=1 - p.probability)
-        if p.group in held
+        if p.group in held_out
         else p
         for p in animal_pairs()
     ]
     again = distil(turned, trainer_of(base), PLAN, tmp_path / "three")
-    assert again.student.settings == found.student.settings
-    assert again.student.files == found.student.files
-    assert again.student.curve != found.student.curve
+    assert again.student.settings == result.student.settings
+    assert again.student.files == result.student.files
+    assert again.student.curve != result.student.curve
 
 
 @pytest.mark.parametrize("when", ["late-interaction: loss", "lexical: fitting", "scale: "])
-def test_interrupted_it_ends_with_the_same_student(when, made, base, tmp_path, monkeypatch):
+def test_interrupted_it_ends_with_the_same_student(when, trained, base, tmp_path, monkeypatch):
     monkeypatch.setattr("pnyx_train.torch_trainer._SECONDS", 0.0)  # a checkpoint each step
-    out, _, _ = made
+    out, _, _ = trained
 
     def stop(step, of, word):
         if word.startswith(when) and step == (3 if "loss" in when else 0 if "sc" in when else 1):
@@ -146,7 +148,7 @@ def test_interrupted_it_ends_with_the_same_student(when, made, base, tmp_path, m
 
 
 @pytest.mark.parametrize(
-    ("name", "changed", "said"),
+    ("name", "changed", "message"),
     [
         ("late-interaction", {"weights": [1.0]}, "late-interaction: settings: expected 7 weights"),
         ("lexical", {"features": 0}, "lexical: features: found version 0, expected"),
@@ -155,25 +157,25 @@ def test_interrupted_it_ends_with_the_same_student(when, made, base, tmp_path, m
         ("closeness", {"encoder": None}, "closeness: no packaged encoder is called None"),
     ],
 )
-def test_a_part_that_cannot_be_loaded_is_named(made, name, changed, said):
-    out, found, _ = made
-    settings = copy.deepcopy(dict(found.student.settings))
+def test_a_part_that_cannot_be_loaded_is_named(trained, name, changed, message):
+    out, result, _ = trained
+    settings = copy.deepcopy(dict(result.student.settings))
     settings["parts"][name]["settings"] |= changed
     with pytest.raises(InputError) as refused:
         load(out, settings)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_a_part_that_says_the_same_of_all_pairs_adds_nothing(base, tmp_path):
-    """No word of question or definition stands in a passage, and all passages are of one length."""
+    """No word of question or definition occurs in a passage, and all passages are of one length."""
     pairs = [
         dataclasses.replace(p, question=f"Why {p.group}?", definition="Gold.", document=text)
         for n, p in enumerate(animal_pairs(each=6))
         for text in [f"Copper mine{n} {'open' if p.value else 'shut'}."]
     ]
-    found = distil(pairs, trainer_of(base), PLAN, tmp_path / "three")
-    assert found.student.settings["parts"]["lexical"]["deviation"] == 1.0
-    parts = [found.student.settings["parts"][name]["deviation"] for name in PARTS]
+    result = distil(pairs, trainer_of(base), PLAN, tmp_path / "three")
+    assert result.student.settings["parts"]["lexical"]["deviation"] == 1.0
+    parts = [result.student.settings["parts"][name]["deviation"] for name in PARTS]
     assert len(set(parts)) == 3
     assert all(
         isinstance(a, Judged) for a in ask(open_student(tmp_path / "three"), examples_asked())
