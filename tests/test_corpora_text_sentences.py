@@ -30,6 +30,7 @@ GERMAN = "Die Mieten sind zu hoch, und das ist für viele nicht mehr zu bezahlen
         ("Нужно ли запретить зоопарки?", "a language in Cyrillic letters"),
         ("動物園を禁止すべきですか?", "Japanese"),
         ("应该禁止动物园吗?", "Chinese"),
+        ("The sum of α and β is for those that we have not.", "English"),
         # In doubt.
         ("", ""),
         ("42 %", ""),

@@ -652,3 +652,20 @@ def test_both_sides_are_named_by_their_answers_on_the_pages(client):
     found = client.post("/sides", data={"q": question}, headers=origin, follow_redirects=True).text
     assert "For the train" in found
     assert "Against" not in found
+
+
+def test_a_page_compares_the_topics_that_the_api_leaves_out(tmp_path):
+    """The page says how near the topic of a label is; the API only what counts."""
+    from pnyx.core.records import Argument
+    from pnyx.search import build_index
+
+    folder, question = tmp_path / "labelled.index", "Is it right to pay for sex?"
+    topic = "Prostitution should be legal"
+    build_index([Argument("a", "Sex work is work.", stance="pro", topic=topic)], folder)
+    with service_of(folder) as service, served(build_asking(service, warm=False)) as address:
+        query = {"q": question, "k": 20}  # as many as the page shows, so that it is the same search
+        (hit,) = httpx2.get(f"{address}/v1/search", params=query).json()["hits"]
+        assert hit["label"]["topic"] == topic
+        assert hit["label"]["same"] is None
+        page = httpx2.get(f"{address}/", params={"q": question}).text
+    assert re.search(rf"labelled pro on “{topic}”, (perhaps this|another) question \(p", page)

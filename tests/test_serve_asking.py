@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
 
 import pytest
@@ -36,6 +38,20 @@ def test_a_full_line_is_refused_and_empties():
         pool.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a priority for each thread")
+def test_arguments_let_searches_go_first():
+    def priority() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    async def main() -> tuple[int, int]:
+        return await service._quick.run(priority), await service._slow.run(priority)
+
+    with service_of() as service:
+        searches, arguments = asyncio.run(main())
+    assert searches == priority()
+    assert arguments == min(searches + 10, 19)
 
 
 def test_work_ends_when_its_client_leaves():
