@@ -112,7 +112,7 @@ class Tokenizer:
 
     def terms(self, text: str) -> list[str]:
         """Return the index terms of `text` in order, repeats included."""
-        return [term for term in map(self.term, self.words(text)) if term is not None]
+        return [term for term in map(self._words.term, self.words(text)) if term is not None]
 
     @property
     def automaton(self) -> Automaton:

@@ -39,6 +39,20 @@ def jit(function: Any) -> Any:
 
 
 @jit
+def count_exceptions(lows: Any, highs: Any, documents: Any) -> Any:
+    """See `kernels.count_exceptions`."""
+    exceptions = wrong = 0
+    least = np.uint64(0)
+    for at in range(len(lows)):
+        low, high = lows[at], highs[at]
+        number = np.uint64(high & ~_FREQUENCY) << _SHIFT | np.uint64(low)
+        wrong += int(number < least)
+        least = number + np.uint64(1)
+        exceptions += high & _FREQUENCY == 0
+    return -1 if wrong or least > documents else exceptions
+
+
+@jit
 def _add_block(
     query: Any, cursors: Any, exception_cursors: Any, first: Any, scores: Any, places: Any
 ) -> Any:

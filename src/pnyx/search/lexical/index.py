@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count, islice, pairwise, repeat
@@ -73,7 +74,8 @@ class WordIndex(Remembering):
         self._segments = opened.segments
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
         self._kernel = Kernel(kernel)
-        self._queries = QueryCompiler(opened.segments, opened.tokenizer, collection)
+        count = self._kernel.count_exceptions
+        self._queries = QueryCompiler(opened.segments, opened.tokenizer, collection, count)
         # All at once: files opened later may have been replaced by then.
         self._features = {name: self._opened(name) for name in manifest.get("features", {})}
         super().__init__()
@@ -171,7 +173,8 @@ class WordIndex(Remembering):
             parts = self._queries.parts(document.text, scoring)
             if parts is not None:
                 kernel.top(parts, self._queries.by_length(scoring), scoring.combine, 10)
-                self._kernel = kernel
+                kernel.count_exceptions(parts[0].lows[:0], parts[0].highs[:0], 0)
+                self._kernel.use(kernel)
                 return
 
     def _hits(self, numbers: NDArray[np.int64], scores: Floats) -> list[Hit]:
@@ -189,7 +192,7 @@ class WordIndex(Remembering):
         """Return the record with this 0-based number in the order of indexing."""
         if not 0 <= number < len(self):
             raise IndexError(f"document {number} of {len(self)}")
-        owner = int(np.searchsorted(self._starts, number, side="right")) - 1
+        owner = bisect_right(self._starts, number) - 1
         return self._segments[owner].document(number - self._starts[owner])
 
     def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:

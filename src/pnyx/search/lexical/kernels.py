@@ -78,6 +78,17 @@ class Boosts:
         return boosted
 
 
+def count_exceptions(lows: NDArray[np.uint16], highs: NDArray[np.uint8], documents: int) -> int:
+    """Return how many of a term's postings are exceptions; -1 if its documents do not fit.
+
+    They must ascend and be below `documents`.
+    """
+    numbers, frequencies = join(lows, highs)
+    if (numbers[1:] <= numbers[:-1]).any() or (numbers[-1:] >= documents).any():
+        return -1
+    return len(frequencies) - int(np.count_nonzero(frequencies))
+
+
 def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> Floats:
     """Return the score of every document of a segment."""
     scores = np.full(len(part.lengths), UNMATCHED)
@@ -189,6 +200,17 @@ class Kernel:
             ranked, ordered = ranked[order], ordered[order]
         return ordered[:k], ranked[:k]
 
+    def count_exceptions(
+        self, lows: NDArray[np.uint16], highs: NDArray[np.uint8], documents: int
+    ) -> int:
+        """Count a term's exceptions, as the function of this name, compiled if that is loaded."""
+        count = count_exceptions if self._compiled is None else self._compiled.count_exceptions
+        return int(count(lows, highs, documents))
+
+    def use(self, other: Kernel) -> None:
+        """Use the compiled code that another kernel has loaded."""
+        self._compiled = other._compiled
+
     def _choose(self, parts: Sequence[SegmentPart]) -> ModuleType | None:
         if self._compiled is None:
             self._scored += sum(term.stop - term.first for part in parts for term in part.terms)
@@ -206,6 +228,10 @@ def flat(part: SegmentPart, length_values: Floats, combine: Combine) -> tuple[An
     ends = list(accumulate((len(term.exception_documents) for term in terms), initial=0))
     bounds = np.array(ends, dtype=np.int64)
     values = np.concatenate([_NO_VALUES, *(term.values for term in terms)])
+    documents, exceptional = _NO_DOCUMENTS, _NO_VALUES
+    if ends[-1]:
+        documents = np.concatenate([term.exception_documents for term in terms])
+        exceptional = np.concatenate([term.exception_values for term in terms])
     return (
         part.lengths,
         part.lows,
@@ -215,8 +241,8 @@ def flat(part: SegmentPart, length_values: Floats, combine: Combine) -> tuple[An
         np.array([term.weight for term in terms], dtype=np.float64),
         values.reshape(-1, MAX_FREQUENCY + 1),
         bounds,
-        np.concatenate([_NO_DOCUMENTS, *(term.exception_documents for term in terms)]),
-        np.concatenate([_NO_VALUES, *(term.exception_values for term in terms)]),
+        documents,
+        exceptional,
         length_values,
         combine == "add",
     )

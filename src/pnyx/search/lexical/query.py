@@ -9,12 +9,11 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.lexical.kernels import SegmentPart, TermPart
 from pnyx.search.lexical.postings import LENGTHS, MAX_FREQUENCY
-from pnyx.search.lexical.segments import IndexSegment
+from pnyx.search.lexical.segments import CountExceptions, IndexSegment, Place
 from pnyx.search.ranking.models import CollectionStatistics, Floats, Model, Term
 
 _FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
@@ -25,19 +24,10 @@ _REMEMBERED_TABLES = 20_000
 """Number of terms whose tables of weights are cached: about half a kilobyte each."""
 
 
-class _Place(NamedTuple):
-    """The range of a term's postings in one segment, and its exceptions."""
-
-    segment: int
-    first: int
-    stop: int
-    exception_documents: NDArray[np.int64]
-    exception_frequencies: Floats
-
-
 class _Occurrence(NamedTuple):
     term: Term
-    places: list[_Place]
+    places: list[tuple[int, Place]]
+    """By the number of the segment."""
 
 
 class QueryCompiler:
@@ -48,10 +38,11 @@ class QueryCompiler:
         segments: Sequence[IndexSegment],
         tokenizer: Tokenizer,
         collection: CollectionStatistics,
+        count: CountExceptions,
     ) -> None:
         self._segments, self._tokenizer = segments, tokenizer
         # Not bound methods: a cycle would keep the index's files open until it is collected.
-        self.find = lru_cache(_REMEMBERED_TERMS)(partial(_look_up, segments))
+        self.find = lru_cache(_REMEMBERED_TERMS)(partial(_look_up, segments, count))
         self._compiled = lru_cache(_REMEMBERED_TABLES)(partial(_compile, self.find, collection))
         self.by_length = lru_cache(1)(partial(_by_length, collection))
 
@@ -96,22 +87,24 @@ def _compile(
     weight = model.weight(entry.term, collection)
     values = model.term_values(_FREQUENCIES, entry.term, collection)
     out: list[tuple[int, TermPart]] = []
-    for segment, first, stop, documents, frequencies in entry.places:
+    for segment, (first, stop, documents, frequencies) in entry.places:
         exceptional = model.term_values(frequencies, entry.term, collection)
         out.append((segment, TermPart(first, stop, weight, values, documents, exceptional)))
     return out
 
 
-def _look_up(segments: Sequence[IndexSegment], term: str) -> _Occurrence | None:
+def _look_up(
+    segments: Sequence[IndexSegment], count: CountExceptions, term: str
+) -> _Occurrence | None:
     """Return where a term occurs, None if it does not."""
-    places: list[_Place] = []
+    places: list[tuple[int, Place]] = []
     frequency = 0
     for number, segment in enumerate(segments):
         at = segment.terms.find(term)
         if at is not None:
-            first, stop = segment.posting_range(at)
-            places.append(_Place(number, first, stop, *segment.exceptions(first, stop)))
-            frequency += segment.frequency(at, stop - first)
+            place = segment.place(at, count)
+            places.append((number, place))
+            frequency += segment.frequency(at, place.stop - place.first)
     if not places:
         return None
-    return _Occurrence(Term(sum(p.stop - p.first for p in places), frequency), places)
+    return _Occurrence(Term(sum(p.stop - p.first for _, p in places), frequency), places)

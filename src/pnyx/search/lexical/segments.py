@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ _CHUNK_CHARACTERS = 12_000_000
 _WRITTEN_AT_ONCE = 1 << 21
 _MAX_LENGTH = int(LENGTHS[-1])
 _NONE = np.zeros(0, dtype=np.int64), np.zeros(0)
+
+CountExceptions: TypeAlias = Callable[[NDArray[np.uint16], NDArray[np.uint8], int], int]
+"""Counts a term's exceptions: `kernels.count_exceptions`, or that of a kernel."""
 
 
 class SegmentBuilder:
@@ -164,6 +167,15 @@ class SegmentBuilder:
                     raise InputError(f"{problem}, which is in the index already")
 
 
+class Place(NamedTuple):
+    """The range of a term's postings in one segment, and its exceptions."""
+
+    first: int
+    stop: int
+    exception_documents: NDArray[np.int64]
+    exception_frequencies: NDArray[np.float64]
+
+
 class IndexSegment:
     """A segment open for reading."""
 
@@ -203,14 +215,13 @@ class IndexSegment:
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             raise damaged(self.folder, f"document {position} cannot be decoded") from error
 
-    def posting_range(self, term: int) -> tuple[int, int]:
-        """Return where a term's postings begin and end; their documents ascend, verified."""
+    def place(self, term: int, count: CountExceptions) -> Place:
+        """Return where a term's postings are, and its exceptions, verified with `count`."""
         first, stop = self.offsets.read(term, term + 2).tolist()
-        documents, _ = join(self.lows.read(first, stop), self.highs.read(first, stop))
-        beyond = first < stop and int(documents[-1]) >= len(self)
-        if beyond or stop - first > self._with_terms or (documents[1:] <= documents[:-1]).any():
+        exceptions = count(self.lows.read(first, stop), self.highs.read(first, stop), len(self))
+        if exceptions < 0 or stop - first > self._with_terms:
             raise damaged(self.folder, f"the postings of term {term} do not fit its documents")
-        return first, stop
+        return Place(first, stop, *self._exceptions(first, stop, exceptions))
 
     def frequency(self, term: int, documents: int) -> int:
         """Return how often a term occurs, at least once in each of its documents."""
@@ -220,15 +231,17 @@ class IndexSegment:
             raise damaged(self.folder, problem)
         return frequency
 
-    def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _exceptions(
+        self, first: int, stop: int, count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return documents and frequencies of the exceptions among postings `first` to `stop`."""
-        positions = self._exception_positions.whole()
-        low, high = np.searchsorted(positions, np.array([first, stop], dtype=np.uint64)).tolist()
-        zeros = np.flatnonzero((self.highs.read(first, stop) & np.uint8(MAX_FREQUENCY)) == 0)
-        if low > high or not np.array_equal(positions[low:high], (zeros + first).astype(np.uint64)):
-            raise damaged(self.folder, "its exceptions do not fit its postings")
-        if low == high:  # as for nearly every term
+        low, high = (self._exception_positions.insertion_point(at) for at in (first, stop))
+        if low == high and count == 0:  # as for nearly every term
             return _NONE
+        zeros = np.flatnonzero((self.highs.read(first, stop) & np.uint8(MAX_FREQUENCY)) == 0)
+        positions = self._exception_positions.whole()[low:high]
+        if low > high or not np.array_equal(positions, (zeros + first).astype(np.uint64)):
+            raise damaged(self.folder, "its exceptions do not fit its postings")
         frequencies = self._exception_frequencies.read(low, high)
         if (frequencies <= MAX_FREQUENCY).any():
             raise damaged(self.folder, "its exceptions are none")
@@ -251,9 +264,9 @@ class IndexSegment:
                 raise damaged(self.folder, f"document {position} is not {shorten(doc_id, 60)}")
 
     def _verify_postings(self) -> None:
-        """Check all terms at once as `posting_range` and the other methods check one."""
+        """Check all terms at once as `place` and `frequency` check one."""
         offsets = self.offsets.whole().astype(np.int64)
-        documents, _ = join(self.lows.whole(), self.highs.whole())
+        documents, exceptional = join(self.lows.whole(), self.highs.whole())
         falls = np.flatnonzero(documents[1:] <= documents[:-1]) + 1  # only where a term begins
         counts, frequencies = np.diff(offsets), self.frequencies.whole()
         if (
@@ -264,7 +277,7 @@ class IndexSegment:
             or (frequencies > self._tokens).any()
         ):
             raise damaged(self.folder, "its postings do not fit its documents")
-        self.exceptions(0, len(documents))
+        self._exceptions(0, len(documents), int(np.count_nonzero(exceptional == 0)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import contextlib
 import mmap
 import os
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import pairwise
@@ -209,6 +210,10 @@ class Section:
         """Return the whole section, verified."""
         return self.read(0, len(self._array))
 
+    def insertion_point(self, value: int) -> int:
+        """Return the position of the first element that is not below `value`; they ascend."""
+        return bisect_left(self.whole().data, value)
+
     def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return scattered elements, verified."""
         if len(positions) and not 0 <= positions.min() <= positions.max() < len(self._array):
@@ -271,7 +276,7 @@ class Keys:
         wanted = key.encode("utf-8", "surrogatepass")
         hashes = self._hashes.whole()
         code = hash_keys([wanted])[0]
-        at = int(np.searchsorted(hashes, code))
+        at = self._hashes.insertion_point(int(code))
         while at < len(hashes) and hashes[at] == code:
             number = int(self._numbers.read(at, at + 1)[0])
             first, stop = self._offsets.read(number, number + 2).tolist()
