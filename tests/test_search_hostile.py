@@ -78,6 +78,7 @@ def by_topic(index):
         ("postings.highs", put(slice(None), 0xF1), ask),  # documents that are not there
         ("postings.lows", put(slice(None), 7), ask),  # one document many times
         ("postings.highs", put(slice(None), 0x00), ask),  # exceptions that are none
+        ("postings.highs", lambda highs: np.maximum(highs, 1, out=highs), ask),  # listed only
         ("postings.offsets", put(slice(3, None), 2**63), ask),
         ("postings.offsets", put(slice(None, None, 2), 0), ask),  # not ascending
         ("terms.numbers", put(slice(None), 2**32 - 1), ask),

@@ -119,6 +119,26 @@ def test_the_best_are_found_whatever_the_scores_look_like(shape, boosted):
         assert values_fast.tobytes() == values.tobytes()
 
 
+# A posting is document << 4 | frequency, 0 for exceptions; 100,000 is above the 16 low bits.
+@pytest.mark.parametrize(
+    ("postings", "documents", "expected"),
+    [
+        ([], 0, 0),
+        ([0 << 4 | 1], 1, 0),
+        ([0 << 4 | 1], 0, -1),  # beyond the last document
+        ([3 << 4 | 15, 100_000 << 4 | 0], 100_001, 1),
+        ([3 << 4 | 15, 100_000 << 4 | 0], 100_000, -1),
+        ([0 << 4 | 0, 1 << 4 | 0, 2 << 4 | 1], 3, 2),
+        ([2 << 4 | 1, 2 << 4 | 1], 3, -1),  # repeated
+        ([70_000 << 4 | 1, 69_999 << 4 | 1, 70_001 << 4 | 1], 80_000, -1),  # falling
+    ],
+)
+def test_the_exceptions_of_a_term_are_counted_if_its_documents_fit(postings, documents, expected):
+    lows, highs = split(np.array(postings, dtype=np.uint32))
+    assert kernels.count_exceptions(lows, highs, documents) == expected
+    assert compiled.count_exceptions(lows, highs, documents) == expected
+
+
 @pytest.mark.all
 def test_a_process_moves_to_compiled_code_once_it_pays(monkeypatch):
     monkeypatch.setattr(kernels, "_SWITCH_AFTER", 25)

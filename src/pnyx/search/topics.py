@@ -309,12 +309,15 @@ def way_features(question: str, topics: Sequence[str], *, reads: bool = True) ->
 
     rows = np.zeros((len(topics), len(WAY)))
     question, topics = question[:MOST], [topic[:MOST] for topic in topics]
+    for row, topic in enumerate(topics):
+        agree, unknown = compare(read_claim(topic), read_claim(question))
+        rows[row, min(unknown // 2, 3)] = agree
+    if not reads:
+        return rows[:, [WAY.index(name) for name in WAY_UNREAD]]
     question_claims = statements(question)
     supports: list[Support] = []
     places: list[tuple[int, int]] = []
     for row, topic in enumerate(topics):
-        agree, unknown = compare(read_claim(topic), read_claim(question))
-        rows[row, min(unknown // 2, 3)] = agree
         topic_claims = statements(topic)
         for column, passage, pair in (
             (4, topic_claims[0], question_claims),
@@ -322,12 +325,11 @@ def way_features(question: str, topics: Sequence[str], *, reads: bool = True) ->
             (5, topic_claims[1], question_claims[::-1]),
             (5, question_claims[1], topic_claims[::-1]),
         ):
-            if reads:
-                supports += [Support("", passage, statement) for statement in pair]
-                places.append((row, column))
+            supports += [Support("", passage, statement) for statement in pair]
+            places.append((row, column))
     for row_number, difference in zip(places, _differences(supports), strict=True):
         rows[row_number] += difference
-    return rows if reads else rows[:, [WAY.index(name) for name in WAY_UNREAD]]
+    return rows
 
 
 _MOST_ODDS = 5.0

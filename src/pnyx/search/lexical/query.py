@@ -20,6 +20,7 @@ _FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
 _FREQUENCIES[0] = 1.0  # placeholder for exceptions; its value is never used
 _DECODED_LENGTHS = LENGTHS.astype(np.float64)
 _REMEMBERED_TERMS = 100_000
+_REMEMBERED_QUESTIONS = 64  # a search that is explained compiles its question twice
 _REMEMBERED_TABLES = 20_000
 """Number of terms whose tables of weights are cached: about half a kilobyte each."""
 
@@ -31,7 +32,11 @@ class _Occurrence(NamedTuple):
 
 
 class QueryCompiler:
-    """Compiles questions for one collection; caches the terms that it has looked up."""
+    """Compiles questions for one collection; caches the terms that it has looked up.
+
+    `named_parts` compiles one against each segment, and returns each part with the terms found
+    there.
+    """
 
     def __init__(
         self,
@@ -40,33 +45,41 @@ class QueryCompiler:
         collection: CollectionStatistics,
         count: CountExceptions,
     ) -> None:
-        self._segments, self._tokenizer = segments, tokenizer
         # Not bound methods: a cycle would keep the index's files open until it is collected.
         self.find = lru_cache(_REMEMBERED_TERMS)(partial(_look_up, segments, count))
         self._compiled = lru_cache(_REMEMBERED_TABLES)(partial(_compile, self.find, collection))
         self.by_length = lru_cache(1)(partial(_by_length, collection))
+        named_parts = partial(_named_parts, segments, tokenizer, self._compiled)
+        self.named_parts = lru_cache(_REMEMBERED_QUESTIONS)(named_parts)
 
     def parts(self, text: str, model: Model) -> list[SegmentPart] | None:
         """Compile a query against each segment; None if no word of it is in the index."""
         parts = [part for _, part in self.named_parts(text, model)]
         return parts if any(part.terms for part in parts) else None
 
-    def named_parts(self, text: str, model: Model) -> list[tuple[list[str], SegmentPart]]:
-        """Compile a query against each segment; return each part with the terms found there."""
-        names: list[list[str]] = [[] for _ in self._segments]
-        terms: list[list[TermPart]] = [[] for _ in self._segments]
-        for term, count in Counter(self._tokenizer.terms(text)).items():
-            for segment, part in self._compiled(term, model):
-                repeated = part if count == 1 else replace(part, weight=count * part.weight)
-                names[segment].append(term)
-                terms[segment].append(repeated)
-        return [
-            (
-                term_names,
-                SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts),
-            )
-            for s, term_names, parts in zip(self._segments, names, terms, strict=True)
-        ]
+
+def _named_parts(
+    segments: Sequence[IndexSegment],
+    tokenizer: Tokenizer,
+    compiled: Callable[[str, Model], list[tuple[int, TermPart]]],
+    text: str,
+    model: Model,
+) -> list[tuple[list[str], SegmentPart]]:
+    """Compile a query against each segment; return each part with the terms found there."""
+    names: list[list[str]] = [[] for _ in segments]
+    terms: list[list[TermPart]] = [[] for _ in segments]
+    for term, count in Counter(tokenizer.terms(text)).items():
+        for segment, part in compiled(term, model):
+            repeated = part if count == 1 else replace(part, weight=count * part.weight)
+            names[segment].append(term)
+            terms[segment].append(repeated)
+    return [
+        (
+            term_names,
+            SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts),
+        )
+        for s, term_names, parts in zip(segments, names, terms, strict=True)
+    ]
 
 
 def _by_length(collection: CollectionStatistics, model: Model) -> Floats:
