@@ -13,7 +13,7 @@ import numpy as np
 from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.lexical.kernels import SegmentPart, TermPart
 from pnyx.search.lexical.postings import LENGTHS, MAX_FREQUENCY
-from pnyx.search.lexical.segments import CountExceptions, IndexSegment, Place
+from pnyx.search.lexical.segments import CountExceptions, IndexSegment, PostingRange
 from pnyx.search.ranking.models import CollectionStatistics, Floats, Model, Term
 
 _FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
@@ -27,7 +27,7 @@ _REMEMBERED_TABLES = 20_000
 
 class _Occurrence(NamedTuple):
     term: Term
-    places: list[tuple[int, Place]]
+    ranges: list[tuple[int, PostingRange]]
     """By the number of the segment."""
 
 
@@ -100,7 +100,7 @@ def _compile(
     weight = model.weight(entry.term, collection)
     values = model.term_values(_FREQUENCIES, entry.term, collection)
     out: list[tuple[int, TermPart]] = []
-    for segment, (first, stop, documents, frequencies) in entry.places:
+    for segment, (first, stop, documents, frequencies) in entry.ranges:
         exceptional = model.term_values(frequencies, entry.term, collection)
         out.append((segment, TermPart(first, stop, weight, values, documents, exceptional)))
     return out
@@ -110,14 +110,14 @@ def _look_up(
     segments: Sequence[IndexSegment], count: CountExceptions, term: str
 ) -> _Occurrence | None:
     """Return where a term occurs, None if it does not."""
-    places: list[tuple[int, Place]] = []
+    ranges: list[tuple[int, PostingRange]] = []
     frequency = 0
     for number, segment in enumerate(segments):
         at = segment.terms.find(term)
         if at is not None:
-            place = segment.place(at, count)
-            places.append((number, place))
-            frequency += segment.frequency(at, place.stop - place.first)
-    if not places:
+            postings = segment.posting_range(at, count)
+            ranges.append((number, postings))
+            frequency += segment.frequency(at, postings.stop - postings.first)
+    if not ranges:
         return None
-    return _Occurrence(Term(sum(p.stop - p.first for _, p in places), frequency), places)
+    return _Occurrence(Term(sum(p.stop - p.first for _, p in ranges), frequency), ranges)

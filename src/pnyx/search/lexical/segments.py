@@ -167,7 +167,7 @@ class SegmentBuilder:
                     raise InputError(f"{problem}, which is in the index already")
 
 
-class Place(NamedTuple):
+class PostingRange(NamedTuple):
     """The range of a term's postings in one segment, and its exceptions."""
 
     first: int
@@ -215,13 +215,13 @@ class IndexSegment:
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             raise damaged(self.folder, f"document {position} cannot be decoded") from error
 
-    def place(self, term: int, count: CountExceptions) -> Place:
+    def posting_range(self, term: int, count: CountExceptions) -> PostingRange:
         """Return where a term's postings are, and its exceptions, verified with `count`."""
         first, stop = self.offsets.read(term, term + 2).tolist()
         exceptions = count(self.lows.read(first, stop), self.highs.read(first, stop), len(self))
         if exceptions < 0 or stop - first > self._with_terms:
             raise damaged(self.folder, f"the postings of term {term} do not fit its documents")
-        return Place(first, stop, *self._exceptions(first, stop, exceptions))
+        return PostingRange(first, stop, *self._exceptions(first, stop, exceptions))
 
     def frequency(self, term: int, documents: int) -> int:
         """Return how often a term occurs, at least once in each of its documents."""
@@ -264,7 +264,7 @@ class IndexSegment:
                 raise damaged(self.folder, f"document {position} is not {shorten(doc_id, 60)}")
 
     def _verify_postings(self) -> None:
-        """Check all terms at once as `place` and `frequency` check one."""
+        """Check all terms at once as `posting_range` and `frequency` check one."""
         offsets = self.offsets.whole().astype(np.int64)
         documents, exceptional = join(self.lows.whole(), self.highs.whole())
         falls = np.flatnonzero(documents[1:] <= documents[:-1]) + 1  # only where a term begins
