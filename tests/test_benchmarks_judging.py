@@ -4,6 +4,7 @@ import csv
 import importlib
 import os
 import re
+import runpy
 import subprocess
 import sys
 from argparse import Namespace
@@ -19,6 +20,11 @@ from pnyx.formats.bundled_example import load_example
 FOLDER = Path(__file__).parents[1] / "lab" / "judging"
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are not in this copy")
+
+
+def narrowed(lines):
+    """Return lines with tables that fit a page, as a benchmark writes them."""
+    return runpy.run_path(str(FOLDER / "narrow_tables.py"))["narrowed"](lines)
 
 
 @pytest.fixture
@@ -48,7 +54,8 @@ def table(tmp_path, script, *options):
     )
     assert done.returncode == 0, done.stderr
     written = page.read_text()
-    assert written == f"before\n{first}\n{done.stdout.strip()}\n{last}\nafter\n"
+    body = "\n".join(narrowed(done.stdout.strip().splitlines()))
+    assert written == f"before\n{first}\n{body}\n{last}\nafter\n"
     assert not (tmp_path / "unused.sqlite").exists()
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line[:2] == "| "]
     assert len({len(row) for row in rows}) == 1
@@ -195,3 +202,23 @@ def test_samples_of_checks_have_the_kappa_and_the_error_that_they_claim(bench):
     assert values.std() == pytest.approx(errors.mean(), rel=0.12)
     assert samples.sizes_of(300, 5, uneven=True) == [131, 66, 44, 33, 26]
     assert samples.sizes_of(100, 30) == [3] * 30
+
+
+def test_a_table_of_more_than_six_columns_is_turned_or_split():
+    few = ["text", "| a | b | c | d | e | f | g |", "|---|---:|---:|---:|---:|---:|---:|"]
+    few += ["| x | 1 | 2 | 3 | 4 | 5 | 6\\|7 |", "| y | 1 | | 3 | 4 | 5 | 6 |", "text"]
+    turned = ["| a | x | y |", "| --- | ---: | ---: |", "| b | 1 | 1 |", "| c | 2 | |"]
+    turned += ["| d | 3 | 3 |", "| e | 4 | 4 |", "| f | 5 | 5 |", "| g | 6\\|7 | 6 |"]
+    assert narrowed(few) == ["text", *turned, "text"]
+    fits = ["| a | b | c | d | e | f |", "|---|---|---|---|---|---|", "| x | 1 | 2 | 3 | 4 | 5 |"]
+    assert narrowed(fits) == fits
+    rows = [f"| {n // 2} | {n % 2} | 1 | 2 | 3 | 4 | 5 |" for n in range(6)]  # two labels
+    split = narrowed(["| a | b | c | d | e | f | g |", "|---|---|--:|--:|--:|--:|--:|", *rows])
+    head = ["| a | b | c | d | e |", "| --- | --- | --: | --: | --: |"]
+    assert split[:3] == [*head, "| 0 | 0 | 1 | 2 | 3 |"]
+    assert split[8:12] == [
+        "",
+        "| a | b | f | g |",
+        "| --- | --- | --: | --: |",
+        "| 0 | 0 | 4 | 5 |",
+    ]

@@ -43,6 +43,12 @@ def test_links_resolve(page):
     assert not broken
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_tables_fit_a_page(page):
+    rules = re.findall(r"^\|[ :|-]+\|$", _prose(page), re.M)
+    assert all(line.count("|") - 1 <= 6 for line in rules)  # else lab/judging/narrow_tables.py
+
+
 WRITES = [  # page, script, options, target
     (page, script, options, target)
     for page in PAGES

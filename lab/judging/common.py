@@ -18,6 +18,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from narrow_tables import narrowed
+
 HERE = Path(__file__).parent
 _WORDS = (
     "the study of cities found that fares fell when buses ran more often and ridership rose in "
@@ -170,7 +172,7 @@ class Report:
         _, ended, after = rest.partition(last)
         if not (start and ended):
             raise SystemExit(f"{path}: expected the lines {first.strip()} and {last}")
-        body = "\n".join(self._lines).strip("\n")
+        body = "\n".join(narrowed(self._lines)).strip("\n")
         path.write_text(f"{before}{first}{body}\n{last}{after}", encoding="utf-8")
 
 
