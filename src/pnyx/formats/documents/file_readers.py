@@ -15,7 +15,7 @@ from pnyx.core.files import guarded, open_binary
 if TYPE_CHECKING:
     from pnyx.formats.text.blocks import Page
 
-READING_VERSION = 2
+READING_VERSION = 3
 """Increase when files are read into different documents than before, to refresh indexes."""
 
 _MOST_BYTES = 64 * 1024 * 1024
@@ -64,6 +64,21 @@ def _text(content: bytes) -> ReadFile:
     return ReadFile(Page(blocks_of_text(text)), assumed)
 
 
+def _rich_text(content: bytes) -> ReadFile:
+    from pnyx.formats.text.blocks import Page
+    from pnyx.formats.text.rich_text import blocks_of_rich_text
+
+    return ReadFile(Page(blocks_of_rich_text(content)))
+
+
+def _subtitles(content: bytes) -> ReadFile:
+    from pnyx.formats.text.blocks import Page
+    from pnyx.formats.text.subtitles import blocks_of_subtitles
+
+    text, assumed = _decoded(content)
+    return ReadFile(Page(blocks_of_subtitles(text)), assumed)
+
+
 def _rst(content: bytes) -> ReadFile:
     from pnyx.formats.text.plain_text import rst_page
 
@@ -103,6 +118,9 @@ def _office(name: str) -> Callable[[bytes], ReadFile]:
 READERS: dict[str, Callable[[bytes], ReadFile]] = {
     ".txt": _text,
     ".rst": _rst,
+    ".rtf": _rich_text,
+    ".vtt": _subtitles,
+    ".srt": _subtitles,
     ".md": _markdown,
     ".markdown": _markdown,
     ".html": _web_page,

@@ -90,6 +90,11 @@ def in_one_line(text: str) -> str:
     return " ".join(composed(text).split())
 
 
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, composed, whatever ends them."""
+    return _LINE_END.sub("\n", composed(text)).replace("\0", "\ufffd").split("\n")
+
+
 @dataclass(frozen=True, slots=True)
 class _Group:
     """Lines between blank lines, at one level of quotation."""
@@ -106,7 +111,7 @@ def blocks_of_text(text: str) -> tuple[Block, ...]:
     without a full stop), list items, turns (`Name: ...`, if two such lines occur), e-mail headers
     and quoted lines of e-mails.
     """
-    lines = _LINE_END.sub("\n", composed(text)).replace("\0", "\ufffd").split("\n")
+    lines = lines_of(text)
     speakers = _speakers(lines)
     blocks: list[Block] = []
     attributed = ""
