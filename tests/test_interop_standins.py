@@ -93,8 +93,11 @@ def test_langchain_gets_ten_documents_with_the_fields_of_hits(opened: Any, libra
     assert (documents[0].metadata["rank"], documents[0].metadata["title"]) == (1, "Tea 7")
     assert documents[0].metadata["score"] == hits[0].score
     assert "text" not in documents[0].metadata
-    few = module.PnyxRetriever(documents=opened, k=3, options={"model": "bm25"}).invoke("tea")
-    assert [d.id for d in few] == [hit.id for hit in opened.search("tea", 3, model="bm25")]
+    few = module.PnyxRetriever(documents=TEXTS[:4], k=3, options={"model": "bm25"})
+    assert len(few.invoke("tea")) == 3
+    few.options["model"] = "none such"
+    with pytest.raises(pnyx.InputError, match="model"):
+        few.invoke("tea")
 
 
 def test_llama_index_gets_ten_nodes_with_their_scores(opened: Any, library: Any) -> None:
@@ -121,9 +124,9 @@ def test_llama_index_gets_ten_nodes_with_their_scores(opened: Any, library: Any)
     assert (nodes[0].node.text, nodes[0].node.metadata["rank"]) == (TEXTS[6]["text"], 1)
     assert not {"text", "score"} & nodes[0].node.metadata.keys()
     few = module.PnyxRetriever(opened, 3, model="bm25")._retrieve(query)
-    assert [n.node.id_ for n in few] == [
-        hit.id for hit in opened.search("tea number 7", 3, model="bm25")
-    ]
+    assert len(few) == 3
+    with pytest.raises(pnyx.InputError, match="model"):
+        module.PnyxRetriever(opened, 3, model="none such")._retrieve(query)
 
 
 @pytest.fixture
@@ -168,16 +171,16 @@ class Listed:
 def test_pyterrier_reranks_by_probability_and_leaves_the_unscored_last(pyterrier: Any) -> None:
     judge = Listed({"a": None, "b": (True, 0.4), "c": (True, None), "d": (False, None), "e": None})
     rows = [("2", "tea", name, f"Text {name}.") for name in "abcde"]
-    rows.append(("1", "cocoa", "b", "Text b."))
+    rows += [("1", "cocoa", name, f"Text {name}.") for name in "db"]
     ranked = pd.DataFrame(rows, columns=["qid", "query", "docno", "text"])
     reranked = pyterrier.PnyxReranker(judge).transform(ranked)
     # 1.0 for yes without a probability and 0.0 for no; the unscored stay in their order.
     assert list(zip(reranked["qid"], reranked["docno"], reranked["rank"], strict=True)) == [
-        ("1", "b", 0),
+        ("1", "b", 0), ("1", "d", 1),
         ("2", "c", 0), ("2", "b", 1), ("2", "d", 2), ("2", "a", 3), ("2", "e", 4),
     ]  # fmt: skip
-    assert reranked["judged"].tolist() == [True, True, True, True, False, False]
-    assert reranked["score"].tolist()[:4] == [0.4, 1.0, 0.4, 0.0]
+    assert reranked["judged"].tolist() == [True, True, True, True, True, False, False]
+    assert reranked["score"].tolist()[:5] == [0.4, 0.0, 1.0, 0.4, 0.0]
     first = judge.asked[0]
     assert (first.id, first.text, first.statement) == ("2/a", "Text a.", "tea")
     assert (first.task, first.group) == ("relevance", "2")
