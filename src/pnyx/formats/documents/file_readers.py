@@ -15,7 +15,7 @@ from pnyx.core.files import guarded, open_binary
 if TYPE_CHECKING:
     from pnyx.formats.text.blocks import Page
 
-READING_VERSION = 2
+READING_VERSION = 3
 """Increase when files are read into different documents than before, to refresh indexes."""
 
 _MOST_BYTES = 64 * 1024 * 1024

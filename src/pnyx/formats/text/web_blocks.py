@@ -216,7 +216,7 @@ def _is_skipped(element: Any, name: str, total: int, *, in_post: bool) -> bool:
     if name in ("html", "body", "main", "article") or words.isdisjoint(_FURNITURE):
         return False
     most = int(_MOST_FURNITURE * total)
-    return len(_text_of(element, most + 1)) <= most and not next(element.iter("h1"), None)
+    return len(_text_of(element, most + 1)) <= most and next(element.iter("h1"), None) is None
 
 
 def _names(element: Any) -> frozenset[str]:
