@@ -29,6 +29,7 @@ def shown(body: str) -> list[tuple[str, ...]]:
         ("<h1>A</h1><h2>B</h2><h6>C</h6><h7>D</h7>",
          [("heading1", "A"), ("heading2", "B"), ("heading6", "C"), ("paragraph", "D")]),
         ("<p>a<br>b<br><br>c</p>", [("paragraph", "a b"), ("paragraph", "c")]),
+        ("<p>a<br>b<br>c</p>", [("paragraph", "a b c")]),
         ("<p>a<br><b> </b><br>c</p>", [("paragraph", "a"), ("paragraph", "c")]),
         ("<ul><li>a<p>b</p></li><li>c<ul><li>d</li></ul>e</li></ul>f",
          [("item", "a"), ("paragraph", "b"), ("item", "c"), ("item", "d"), ("paragraph", "e"),

@@ -187,7 +187,7 @@ def _end(state: _State, name: str) -> None:
     if name in _BLOCKS:
         state.flush()
     if name == "a":
-        state.links = max(0, state.links - 1)
+        state.links -= 1
     nested = name in _HEADINGS or name in (
         "li",
         "dt",
@@ -198,7 +198,7 @@ def _end(state: _State, name: str) -> None:
         "dl",
         "table",
     )
-    if nested and len(state.kinds) > 1:
+    if nested:
         state.kinds.pop()
 
 
