@@ -25,6 +25,7 @@ from pnyx.formats.text.segment import (
     split_sentences,
     split_words,
 )
+from pnyx.formats.text.tokens import Tokenizer, stem
 from pnyx.formats.text.words import clean, folded, split_by_automaton, words_of
 from pnyx.formats.text.words import split_words as unicode_words
 
@@ -183,6 +184,39 @@ def test_the_shape_of_a_name(name: str, shape: str) -> None:
 def test_a_disguised_text_is_that_of_latin_letters() -> None:
     assert undisguised("\u0410dmin É\u200b ru n") == "admin e ru n"
     assert undisguised("a\u0370") == "a\u0371"  # no accent, but a letter after the accents
+
+
+PORTER = """
+caresses caress ponies poni ties ti caress caress cats cat feed feed agreed agre plastered plaster
+bled bled motoring motor sing sing conflated conflat troubled troubl sized size hopping hop
+tanned tan falling fall hissing hiss fizzed fizz failing fail filing file happy happi sky sky
+relational relat conditional condit rational ration valenci valenc hesitanci hesit digitizer digit
+conformabli conform radicalli radic differentli differ vileli vile analogousli analog
+vietnamization vietnam predication predic operator oper feudalism feudal decisiveness decis
+hopefulness hope callousness callous formaliti formal sensitiviti sensit sensibiliti sensibl
+triplicate triplic formative form formalize formal electriciti electr electrical electr hopeful hope
+goodness good revival reviv allowance allow inference infer airliner airlin gyroscopic gyroscop
+adjustable adjust defensible defens irritant irrit replacement replac adjustment adjust
+dependent depend adoption adopt homologou homolog communism commun activate activ angulariti angular
+homologous homolog effective effect bowdlerize bowdler probate probat rate rate cease ceas
+controll control roll roll is is by by say sai toy toi yes ye a a
+""".split()
+"""Words and their stems in Porter's paper (Program 14, 1980), and short ones."""
+
+
+@pytest.mark.parametrize(("word", "expected"), list(zip(PORTER[::2], PORTER[1::2], strict=True)))
+def test_the_stems_of_porters_paper(word: str, expected: str) -> None:
+    assert stem(word) == expected
+
+
+def test_possessives_capitals_and_letters_beyond_16_bits_of_english_words() -> None:
+    english = Tokenizer()
+    assert [english.term(word) for word in ("Cats's", "x\u2019S", "'s", "THE", "\u0130t")] == [
+        "cat", "x", "", None, None,
+    ]  # fmt: skip
+    assert english.words("Cats \u0130X e\u0301") == ["cats", "ix", "\u00e9"]
+    assert stem("\U0001d4d0ings") == "\U0001d4d0ing"  # no vowel before -ing
+    assert stem("\U0001d4d0aings") == "\U0001d4d0a"
 
 
 # Sentences and lengths ---------------------------------------------------------------------------
