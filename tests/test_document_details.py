@@ -255,6 +255,8 @@ def test_points_of_debates_are_paragraphs_or_one_text(tmp_path: Path) -> None:
         {"topics": ["x"], "k": "v"},
     ]
     assert (found[0].topic, found[3].id) == ("Tea", "tea~2-for-1")
+    rows = check(str(tmp_path / "f"), FORMATS["debatewise"])
+    assert [row[0] for row in rows if not isinstance(row, InputError)] == [1, 2, 3, 4, 5, 6]
     found, _ = records("procon", [DEBATE], tmp_path)
     assert [[p.text for p in a.premises] for a in found] == [
         ["One (see link ) and two. Three four."], [], ["x, y"],
