@@ -82,7 +82,8 @@ def test_a_missing_or_whole_report_is_not_empty() -> None:
     ("aggregator", "given", "answered"),
     [
         ("AND", [True, False], False),
-        ("and", [True, True], True),
+        ("and", [True, False], False),
+        ("AND", [True, True], True),
         ("OR", [True, False], True),
         ("", [False, None], None),
         ("AND", [], None),

@@ -169,6 +169,7 @@ def test_columns_in_any_spelling() -> None:
         (b'{"1": 1}', ""),
         (b'{"1": {"a": true}}', ""),
         (b'{"1": {"a": {"b": 1}}}', ""),
+        (b'{"1": {"a": {"b": "x"}}}', ""),
         (b'{"a": "x"}\n{"a": "y"}', ""),
         (b"[1]", ""),
         (b"{}", ""),
@@ -231,6 +232,7 @@ def test_ids_that_a_run_cannot_hold_are_replaced_and_restored(tmp_path: Path) ->
     safe = list(ids.entries(entries))
     assert [e.doc_id for e in safe] == ["ab", "a%b", "a%20b~3", "a%09b", "%EF%BB%BFa"]
     assert ids.safe("a b") == "a%20b~3"
+    assert SafeIds(lambda name: name == "a%20b").safe("a b") == "a%20b~2"
     run = tmp_path / "r.run"
     assert document_ids(run) == {}
     assert ids.write_map(run) == map_path(run) == tmp_path / "r.run.ids.jsonl"

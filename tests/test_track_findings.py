@@ -11,6 +11,7 @@ import pytest
 from pnyx.core.errors import InputError
 from pnyx.core.records import Question
 from pnyx.formats import ReportRequest
+from pnyx.formats.tracks import rules as rules_module
 from pnyx.formats.tracks.checks import check_requests, check_run
 from pnyx.formats.tracks.requests import request_of
 from pnyx.formats.tracks.responses import problems_of, submitted
@@ -267,6 +268,12 @@ def test_a_request_has_collections_and_limits() -> None:
             request_of(Question("a", "T", extra=extra))
 
 
-def test_a_track_without_rules_names_those_with_rules() -> None:
+def test_a_track_without_rules_names_those_with_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=f"^no track '{X[:39]}…', expected one of rag26, rag25"):
         track_rules(X)
+    monkeypatch.setattr(rules_module, "_installed", lambda: (Path("f"), {"rag25": 1, "theirs": 1}))
+    with pytest.raises(InputError, match=r"^no track 'x', expected one of rag26, .*, theirs$"):
+        track_rules("x")
+    monkeypatch.setattr(rules_module, "_installed", lambda: None)
+    with pytest.raises(InputError, match=r"^no track 'x', expected one of rag26, "):
+        track_rules("x")
