@@ -11,6 +11,7 @@ import pytest
 import pnyx
 from pnyx.core.errors import InputError
 from pnyx.formats import FORMATS
+from pnyx.formats.documents.file_readers import content_mark
 from pnyx.formats.documents.table_rows import (
     _further,
     _header_index,
@@ -148,6 +149,15 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     (folder / "d").unlink()
     list(pnyx.read_evidence(folder, on_account=accounts.append))
     assert accounts[1].line().endswith("1 link that is not followed (b.txt)")
+
+
+def test_the_mark_of_a_file_is_of_its_content_and_its_ending(tmp_path: Path) -> None:
+    for name, content in (("a.txt", "x"), ("b.txt", "y"), ("c.md", "x"), ("d.txt", "x")):
+        (tmp_path / name).write_text(content)
+    marks = [content_mark(tmp_path / name) for name in ("a.txt", "b.txt", "c.md", "d.txt")]
+    assert len(set(marks)) == 3
+    assert marks[0] == marks[3]
+    assert content_mark(tmp_path / "nothing.txt") == ""
 
 
 # Published corpora -------------------------------------------------------------------------------
