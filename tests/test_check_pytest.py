@@ -7,6 +7,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pnyx
+from pnyx.interop.pytest_plugin import RequiredCheck
 
 HEAVY = {"numpy", "pydantic", "rich", "click", "jinja2", "pnyx.audit", "pnyx.stats"}
 
@@ -79,6 +85,37 @@ def test_the_fixture_passes_fails_and_skips_with_words(tmp_path: Path) -> None:
     assert "Below the bar: kappa 0.00" in done.stdout
     assert "Cannot tell yet: kappa 0.60" in done.stdout
     assert "Traceback" not in done.stdout
+
+
+def _rows(wrong: int, count: int = 60) -> list[dict[str, str]]:
+    verdicts = ("pass", "fail")
+    return [
+        {"verdict": verdicts[(n % 2) ^ (n < wrong)], "label": verdicts[n % 2]} for n in range(count)
+    ]
+
+
+def _required(wrong: int, count: int = 60, **options: Any) -> RequiredCheck:
+    table = _rows(wrong, count)
+    return RequiredCheck(pnyx.check(table, judge="verdict", human="label", **options))
+
+
+def test_a_check_passes_fails_or_is_skipped(pnyx_check: Any) -> None:
+    by_fixture = pnyx_check(_rows(1), judge="verdict", human="label")
+    assert str(by_fixture.check) == str(_required(1).check)
+    _required(1).require(undecided="skip")
+    _required(1).require(kappa=0.6, tpr=0.7)
+    for undecided in ("fail", "skip"):
+        with pytest.raises(pytest.fail.Exception, match=r"Below the bar: kappa 0\.00"):
+            _required(30).require(kappa=0.6, undecided=undecided)
+    with pytest.raises(pytest.fail.Exception, match=r"Cannot tell yet: kappa 0\.60"):
+        _required(8, 40).require(kappa=0.6)
+    with pytest.raises(pytest.skip.Exception, match=r"Cannot tell yet: kappa 0\.60"):
+        _required(8, 40).require(kappa=0.6, undecided="skip")
+    _required(8, 40, bars={"kappa": 0.1}).require()
+    with pytest.raises(pytest.fail.Exception):
+        _required(8, 40, bars={"kappa": 0.1}).require(kappa=0.6)
+    with pytest.raises(ValueError, match="undecided: found 'pass', expected fail or skip"):
+        _required(1).require(undecided="pass")  # type: ignore[arg-type]
 
 
 def test_pytest_finds_the_fixture_and_starts_without_anything_heavy() -> None:

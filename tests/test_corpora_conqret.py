@@ -25,6 +25,7 @@ from pnyx.formats import (
     read_questions,
     sniff,
 )
+from pnyx.formats.conqret import splits_of, topic_qrels
 from tries import tries
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data")) / "conqret"
@@ -124,6 +125,38 @@ def test_the_reader_joins_queries_pairs_and_pages(folder):
     assert (tea.debate.id, rain.debate, rain.judged) == ("tea", None, False)
     (folder / "titles2.json").write_text('{"https://tea.example/": {"titles": [], "qid": 3}}')
     assert read_conqret(folder)[2].debate.id == "tea"
+
+
+def test_pairs_without_a_side_are_of_both_and_pages_are_joined_by_id_first(folder):
+    (folder / "test_queries.csv").write_text("qid,query\n1,Q\ntea,T\n5,F\n")
+    (folder / "test_qrels.csv").write_text(
+        "qid,docno,label,stance\n1,11,1,\n1,21,1,pro\n1,12,1,con\ntea,11,1,pro\n5,99,1,pro\n"
+    )
+    pages = "".join(json.dumps(page) + "\n" for page in (PAGE, BARE))
+    (folder / "test_pages.jsonl").write_text(pages)
+    assert splits_of(folder) == ("train", "test")
+    first, tea, other = read_conqret(folder, "test")
+    assert first.relevant == {"pro": ("11", "21"), "con": ("11", "12")}
+    assert first.debate.id == "library-dogs"  # which it cites three times, and the other once
+    assert tea.debate.id == "tea"  # by its id, whatever it cites
+    assert (other.debate, other.judged) == (None, True)
+    assert [(q.doc_id, q.grade, q.subtopic) for q in topic_qrels([first])] == [
+        ("11", 1, "pro"), ("21", 1, "pro"), ("11", 1, "con"), ("12", 1, "con"),
+    ]  # fmt: skip
+    dogs = read_conqret(folder)[0]
+    assert [(q.doc_id, q.grade, q.subtopic) for q in topic_qrels([dogs])][-1] == ("21", 0, "0")
+    (folder / "train_queries.csv").unlink()
+    assert splits_of(folder) == ("test",)
+    with pytest.raises(
+        InputError, match=r"is not a ConQRet folder, expected train_queries\.csv or"
+    ):
+        splits_of(folder.parent)
+
+
+def test_pairs_that_are_repeated_are_counted(folder, call):
+    (folder / "train_qrels.csv").write_text(QRELS + "2,11,0,\n")
+    arguments = ("files", "convert", folder / "train_qrels.csv", "--to", "qrels", "-o", "-")
+    assert call(*arguments)[2] == "pnyx: warning: 2 rows that repeat others were left out\n"
 
 
 @pytest.mark.parametrize(

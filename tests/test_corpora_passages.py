@@ -159,6 +159,27 @@ def test_a_list_stays_with_its_lead_in():
     assert passages_of(blocks)[1].text.startswith("There are four reasons:\n\nw0")
 
 
+@pytest.mark.parametrize(("words_before", "split"), [(39, [90, 84, 100]), (40, [90, 85, 100])])
+def test_a_short_paragraph_leads_in_a_list(words_before, split):
+    items = [paragraph(15, n * 15, kind="item") for n in range(3)]
+    assert (
+        sizes(passages_of([paragraph(90), paragraph(words_before), *items, paragraph(100)]))
+        == split
+    )
+
+
+def test_a_cut_is_at_the_sentence_end_next_to_the_middle():
+    def parts(*lengths):
+        text = " ".join(words(length, 1000 * length).replace(". ", " ") for length in lengths)
+        return [count_words(part) for part in cut_text(text)]
+
+    assert parts(70, 20, 70) == [70, 90]  # 70 and 90 are equally far from 80: the first
+    assert parts(69, 22, 69) == [69, 91]
+    assert parts(69, 21, 70) == [90, 70]
+    assert parts(100, 100, 100) == [100, 100, 100]
+    assert parts(151, 20) == [76, 95]  # a sentence longer than a passage is cut first
+
+
 def test_the_last_passage_is_evened_out():
     items = [paragraph(30, n * 30, kind="item") for n in range(6)]
     assert sizes(passages_of([*items, paragraph(20)])) == [150, 50]

@@ -322,6 +322,9 @@ FAULTS = [
     (ragtime(**answer(references=[{"doc_id": "d", "offsets": 1}])), "offsets: found 1"),
     (ragtime(**answer(metadata="m")), "answers[0]: metadata: found m, expected an object"),
     (ragtime(claim_id="c"), "a claim is its own and only answer, found another"),
+    (ragtime(claim_id="c", answers=[{"answer": "R?"}]), "a claim is its own and only answer"),
+    (ragtime(claim_id="c", answers=[{"answer": "Q?", "x": 1}]), "a claim is its own and only"),
+    (ragtime(claim_id="c", answers=[{"answer": "Q?"}], references=["d"]), "a claim is its own and"),
     ({**RAGTIME, "metadata": {"topic_id": "1", "run_id": "r" * 26}}, "found 26 characters"),
     ({**RAGTIME, "metadata": {"topic_id": "1", "run_desc": 1}}, "metadata: run_desc: found 1"),
     (v3(aggregator_type="XOR"), "nugget_bank['Q?']: aggregator_type: found XOR, expected one of"),
@@ -339,6 +342,15 @@ FAULTS = [
     ("[1]", "expected a JSON object"),
     ({"x": 1}, "no query_id"),
 ]
+
+
+def test_ids_are_written_where_they_differ_from_the_default():
+    default = hashlib.md5(b"Q?").hexdigest()
+    nuggets = (Nugget(default, "Q?"), Nugget("own", "R?"), Nugget("c", "C", is_claim=True))
+    row = nugget_bank_row(NuggetBank("1", nuggets), "ragtime26-nuggets")
+    ids = [(n.get("question_id"), n.get("claim_id")) for n in row["nugget_bank"]]
+    assert ids == [(None, None), ("own", None), (None, "c")]
+    assert row["nugget_bank"][2]["answers"] == [{"answer": "C", "references": []}]
 
 
 EXAMPLE = {name: json.loads(FORMATS[name].example) for name in DIALECTS}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -92,5 +91,4 @@ def _collection(documents: object, llm: str | None) -> Collection:
     if isinstance(documents, str | Path) and not stands_for_index(documents):
         folder = keep_index(str(documents), reporting=IndexReporting(warn=warn_in_python))
         return Collection(open_index(folder), str(documents), llm)
-    opened = open_collection(documents, llm=llm)
-    return opened if llm is None else replace(opened, llm=llm)
+    return open_collection(documents, llm=llm)

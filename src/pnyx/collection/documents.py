@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from pnyx.search.hits import SearchHits
 
 _LEFT: Final[dict[type[Spec], dict[type[Spec], str]]] = {
-    ArgueSpec: {SearchSpec: "stance certainty"},
     WriteReportSpec: {
         SearchSpec: " ".join(field.name for field, _ in opts_of(StageSpec)),
         SubmissionSpec: "layout style metadata_fields documents",
     },
 }
-"""Fields that do not apply to an argument or a report; here, a report is not written to a file."""
+"""Fields that do not apply to a report; here, it is not written to a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -378,8 +378,8 @@ def check_depth(value: Any) -> None:
         level = [
             child
             for node in level
-            if isinstance(node, dict | list)
             for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, dict | list)
         ]
         if not level:
             return

@@ -228,7 +228,7 @@ def _other_json(head: bytes, kind: Kind | None, source: str) -> str | None:
     first = head.lstrip().partition(b"\n")[0].strip()
     if kind in ("run", "qrels"):
         return f"{kind}-json"
-    if first in (b"{", b"[", b"[{"):
+    if first == b"{":
         problem = "is one JSON document over many lines in no known format; expected JSON lines"
         raise InputError(problem, path=source)
     try:

@@ -101,7 +101,7 @@ def entry_of_row(row: object, tag: str = "run") -> RunEntry:
     tag_column = column_of(cells, TAG)
     name = cells[tag_column] if tag_column is not None else ""
     rank_value = 0.0 if rank is None else _number(cells[rank], rank)
-    if not rank_value.is_integer():
+    if not float(rank_value).is_integer():
         raise unlike(cells[str(rank)], str(rank), "an integer")
     return RunEntry(
         _text(cells, TOPIC, "topic"),

@@ -53,7 +53,7 @@ _ATTRIBUTION = re.compile(
     r"(?:On|Am|Le|El|Il) .{4,120}?,? (?:wrote|schrieb|a \u00e9crit|escribi\u00f3|ha scritto)\b.*:$"
 )
 _WROTE = re.compile(
-    r"[,>] ?([^,<>]{2,50}?) ?(?:<[^<>]*> ?)?(?:wrote|a \u00e9crit|escribi\u00f3|ha scritto):$"
+    r"[,>] ?([^,<>]{2,50}?) ?(?:<[^<>]*> ?)?(?:wrote|a \u00e9crit|escribi\u00f3|ha scritto) ?:$"
 )
 _MOST_ATTRIBUTION = 300
 _SALUTATION = re.compile(

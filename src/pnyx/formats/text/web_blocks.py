@@ -187,7 +187,7 @@ def _end(state: _State, name: str) -> None:
     if name in _BLOCKS:
         state.flush()
     if name == "a":
-        state.links = max(0, state.links - 1)
+        state.links -= 1
     nested = name in _HEADINGS or name in (
         "li",
         "dt",
@@ -198,7 +198,7 @@ def _end(state: _State, name: str) -> None:
         "dl",
         "table",
     )
-    if nested and len(state.kinds) > 1:
+    if nested:
         state.kinds.pop()
 
 
@@ -216,7 +216,7 @@ def _is_skipped(element: Any, name: str, total: int, *, in_post: bool) -> bool:
     if name in ("html", "body", "main", "article") or words.isdisjoint(_FURNITURE):
         return False
     most = int(_MOST_FURNITURE * total)
-    return len(_text_of(element, most + 1)) <= most and not next(element.iter("h1"), None)
+    return len(_text_of(element, most + 1)) <= most and next(element.iter("h1"), None) is None
 
 
 def _names(element: Any) -> frozenset[str]:
