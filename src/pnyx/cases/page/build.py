@@ -237,7 +237,7 @@ def _measure(name: str, measured: Measured) -> MeasureView:
     value, low, high = measured.value, measured.low, measured.high
     interval, plot, number = "", None, "unscored"
     if value is not None:
-        number = f"{value:.0f}" if value > 1 and value.is_integer() else f"{value:.2f}"
+        number = f"{value:.0f}" if value > 1 and float(value).is_integer() else f"{value:.2f}"
     if value is not None and low is not None and high is not None:
         interval = f"[{low:.2f}, {high:.2f}]"
         if 0 <= low <= high <= 1 and 0 <= value <= 1:
