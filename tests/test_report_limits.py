@@ -1,0 +1,434 @@
+"""Limits and choices in judging, measuring and writing reports, each at its boundary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pnyx.core.errors import InputError
+from pnyx.core.nuggets import Nugget, NuggetBank
+from pnyx.core.records import (
+    Document,
+    LeaderboardCell,
+    Question,
+    Response,
+    Sentence,
+)
+from pnyx.formats import Leaderboard
+from pnyx.formats.reports.judged_report import (
+    ANSWERED_ONLY,
+    JudgedAnswer,
+    JudgedCitation,
+    JudgedNugget,
+    JudgedReport,
+    JudgedSentence,
+    NodeAnswer,
+)
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.questions import Shot, Support
+from pnyx.reports.compare_tables import notes_on
+from pnyx.reports.leaderboards.agreement import compare_leaderboards
+from pnyx.reports.leaderboards.correction import CorrectedDifference
+from pnyx.reports.measures.exports import leaderboard_cells, nuggetizer_rows, rests_on
+from pnyx.reports.measures.nuggets import (
+    all_score,
+    checked_weights,
+    nugget_recall_weighted,
+    vital_score,
+)
+from pnyx.reports.measures.report_measures import measure_reports
+from pnyx.reports.nuggets.claims import extract_banks, without_quotations
+from pnyx.reports.nuggets.growth import Growing, reply_shape
+from pnyx.reports.nuggets.merge import merge_banks
+from pnyx.reports.nuggets.model_banks import DraftedBank, NuggetSource
+from pnyx.reports.runs import count_reports, plan_reports
+from pnyx.reports.tree.open_report import DocumentSources
+from pnyx.reports.tree.opened_sentence import uncited_steps
+from pnyx.reports.tree.plan import ReportPlan, Weights
+from pnyx.reports.tree.repetition import repeated_sentences
+from pnyx.reports.tree.shots import ReportExample, ReportShots
+from pnyx.reports.tree.walk import opened_topics
+from pnyx.reports.tree.word_rules import share_held
+from pnyx.stats.base import Bootstrap, Measured
+
+NO_DRAWS = Bootstrap(0)
+
+
+class Vectors:
+    """Embeds a text that names a cosine, such as `0.8`, at that cosine to all other texts."""
+
+    name, dimensions = "vectors", 2
+
+    def encode(self, texts):
+        cosines = [next((float(w) for w in text.split() if w[:2] == "0."), 1.0) for text in texts]
+        return np.array([(c, (1 - c * c) ** 0.5) for c in cosines], dtype=np.float32)
+
+
+# --- nuggets
+
+
+@pytest.mark.parametrize(("cosine", "claims"), [("0.8001", 1), ("0.7999", 2)])
+def test_sentences_of_a_cosine_of_0_8_are_one_claim(cosine, claims):
+    texts = ("Fares of the city fell in spring.", f"Fares fell by {cosine} per cent in all towns.")
+    documents = tuple(Document(str(n), text) for n, text in enumerate(texts))
+    (drafted,) = extract_banks(
+        [NuggetSource(Question("q", "Fares?"), documents)], embedder=Vectors()
+    )
+    assert [len(nugget.references) for nugget in drafted.bank.nuggets] == [2] * (claims == 1) + [
+        1,
+        1,
+    ] * (claims == 2)
+
+
+@pytest.mark.parametrize(("words", "left"), [(7, 1), (8, 0)])
+def test_eight_words_in_a_row_are_a_quotation(words, left):
+    document = Document("d", "one two three four five six seven eight nine")
+    text = " ".join(document.text.split()[:words])
+    bank = NuggetBank("q", (Nugget("n", f"They say {text} again.", is_claim=True),))
+    drafted = without_quotations(DraftedBank(bank, ("before",)), [document])
+    assert len(drafted.bank.nuggets) == left
+    quoting = ["1 nuggets quote a document and are left out (no_text)"] * (1 - left)
+    assert drafted.problems == ("before", *quoting)
+
+
+def fold(growing: Growing, *texts: str) -> None:
+    rows = [{"number": 0, "claim": text, "documents": [1]} for text in texts]
+    growing.fold(reply_shape("claims").model_validate({"nuggets": rows}), ["d"])
+
+
+@pytest.mark.parametrize(("length", "kept"), [(1000, 1000), (1001, 1000)])
+def test_a_nugget_has_at_most_1000_characters(length, kept):
+    growing = Growing("claims", most=1)
+    fold(growing, "a" * length)
+    assert [len(nugget.text) for nugget in growing.nuggets()] == [kept]
+
+
+def test_the_list_of_a_plan_grows_by_an_even_share_up_to_its_size():
+    growing = Growing("questions", most=10)
+    lengths = []
+    for _ in range(4):
+        growing.imagine(3)  # ten nuggets in three windows are four in each
+        lengths.append((len(growing.shown()), growing.room))
+    assert lengths == [(4, 6), (8, 2), (10, 0), (10, 0)]
+    assert growing.shown()[0].endswith("? an answer; another (0)")
+
+
+class Says:
+    """Gives each pair of texts the same verdict and probability."""
+
+    name, card, kinds = "says", "", frozenset({Support})
+
+    def __init__(self, value: bool, probability: float | None) -> None:
+        self.value, self.probability = value, probability
+
+    async def answer(self, questions, emit):
+        for place, _ in enumerate(questions):
+            emit(place, Judged(self.value, Provenance("says"), self.probability))
+
+
+def claims_of(*texts: str, importance: str = "") -> NuggetBank:
+    nuggets = (
+        Nugget(str(n), text, is_claim=True, importance=importance) for n, text in enumerate(texts)
+    )
+    return NuggetBank("q", tuple(nuggets))
+
+
+@pytest.mark.parametrize(
+    ("value", "probability", "left"),
+    [(True, 0.5, 1), (True, 0.499, 2), (True, None, 1), (False, 0.9, 2)],
+)
+def test_nuggets_are_merged_if_a_yes_is_as_likely_as_not(value, probability, left):
+    merged = merge_banks(
+        [("a", claims_of("Fares fell", "Fares sank"))], Says(value, probability), embedder=Vectors()
+    )
+    assert len(merged.banks[0].nuggets) == left
+
+
+@pytest.mark.parametrize(("cosine", "compared"), [("0.7001", 1), ("0.6999", 0)])
+def test_a_judge_is_asked_about_nuggets_from_a_cosine_of_0_7(cosine, compared):
+    bank = claims_of("Fares fell", f"Fares fell by {cosine}")
+    merged = merge_banks([("a", bank)], Says(True, 0.9), embedder=Vectors())
+    assert len(merged.report) == compared
+    assert [row["cosine"] for row in merged.report] == [float(cosine)] * compared
+
+
+@pytest.mark.parametrize(
+    ("importances", "merged"),
+    [
+        (("vital", "okay"), "vital"),
+        (("vital", "okay", "okay"), "okay"),
+        (("", "okay"), "okay"),
+        (("low", "high"), "low"),
+        (("", ""), ""),
+    ],
+)
+def test_a_merged_nugget_is_vital_if_half_of_the_votes_are(importances, merged):
+    banks = [
+        (str(n), replace(claims_of("Fares fell", importance=importance), run_id=str(n)))
+        for n, importance in enumerate(importances)
+    ]
+    (bank,) = merge_banks(banks, Says(True, 0.9), embedder=Vectors()).banks
+    assert [nugget.importance for nugget in bank.nuggets] == [merged]
+
+
+# --- measures
+
+
+def nugget(name: str, *given: bool | None, importance: str = "", aggregator: str = "OR", **more):
+    answers = tuple(JudgedAnswer(f"a{n}", value, **more) for n, value in enumerate(given))
+    return JudgedNugget(name, name, importance, aggregator=aggregator, answers=answers)
+
+
+def test_vital_nuggets_weigh_twice_and_weight_0_leaves_some_out():
+    report = JudgedReport(
+        "q",
+        "r",
+        nuggets=(
+            nugget("1", True, importance=" Vital "),
+            nugget("2", False, importance="okay"),
+            nugget("3", False, importance="odd"),
+            nugget("4", None, importance="okay"),
+        ),
+    )
+    assert nugget_recall_weighted(report) == Measured(2 / 4, 3, 4)
+    weights = checked_weights({"okay": 0, "OTHER": 3})
+    assert nugget_recall_weighted(report, weights) == Measured(2 / 5, 2, 2)
+    for weight in (-0.1, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="expected a number from 0"):
+            checked_weights({"vital": weight})
+
+
+def test_half_is_given_for_a_part_of_an_answer_or_for_some_of_all():
+    nuggets = (
+        nugget("1", False, partial=True, importance="vital"),
+        nugget("2", True, False, aggregator="AND"),
+        nugget("3", False, False, aggregator="AND"),
+        nugget("4", True),
+        nugget("5", None),
+    )
+    report = JudgedReport("q", "r", nuggets=nuggets)
+    assert all_score(report) == Measured((0.5 + 0.5 + 0 + 1) / 4, 4, 5)
+    assert vital_score(report) == Measured(0.5, 1, 1)
+    assert all_score(replace(report, notes=(ANSWERED_ONLY,))) == Measured(None, 0, 0)
+
+
+def cited(*attested: bool | None) -> JudgedReport:
+    """Return a report with a sentence for each verdict on its only citation."""
+    sentences = [
+        JudgedSentence(
+            f"Fares fell {n}.",
+            (JudgedCitation("d", NodeAnswer(True, "j"), NodeAnswer(value, "j")),),
+            {},
+        )
+        for n, value in enumerate(attested)
+    ]
+    return JudgedReport("q", "r", tuple(sentences))
+
+
+@pytest.mark.parametrize(("scored", "value"), [(4, 1.0), (3, None)])
+def test_a_cell_of_a_leaderboard_rests_on_80_percent_of_its_items(scored, value):
+    report = cited(*[True] * scored, *[None] * (5 - scored))
+    result = measure_reports([report], bootstrap=NO_DRAWS)
+    (cell,) = leaderboard_cells(result, ["sentence_precision"])
+    assert (cell.value, cell.run_id, cell.topic_id) == (value, "r", "q")
+    assert rests_on(result.runs[0].per_topic["q"], "f1") == scored / 5  # the least of its parts
+    (lower,) = leaderboard_cells(result, ["sentence_precision"], 0.6)
+    assert lower.value == 1.0
+
+
+def test_nuggetizers_means_are_over_the_topics_that_have_a_value():
+    cells = [
+        LeaderboardCell("r", "1", "all_score", 0.5),
+        LeaderboardCell("r", "2", "all_score", None),
+        LeaderboardCell("r", "3", "all_score", 0.0),
+    ]
+    rows = list(nuggetizer_rows(cells))
+    assert rows[-1] == {"qid": "all", "run_id": "r", "all_score": 0.25}
+    assert rows[1] == {"qid": "2", "run_id": "r"}
+
+
+def test_what_is_unscored_is_counted_by_the_main_measure_with_the_most():
+    run = measure_reports([cited(True, None, None)], bootstrap=NO_DRAWS).runs[0]
+    assert run.unscored == {"sentences": (2, 3), "citations": (2, 3)}
+
+
+# --- leaderboards
+
+
+def board(name: str, *values: float) -> Leaderboard:
+    cells = [
+        LeaderboardCell(f"r{n}", topic, "f1", value)
+        for n, value in enumerate(values)
+        for topic in ("1", "2")
+    ]
+    return Leaderboard(name, tuple(cells), ())
+
+
+@pytest.mark.parametrize(("runs", "value"), [(2, None), (3, 1.0)])
+def test_a_rank_correlation_needs_three_runs(runs, value):
+    values = [0.1, 0.2, 0.3][:runs]
+    result = compare_leaderboards([board("a", *values)], board("b", *values), bootstrap=NO_DRAWS)
+    tau = result.comparisons[0].coefficients["kendall_tau_b"]
+    assert (tau.value, tau.runs) == (value, runs)
+    assert tau.why == ("" if value else "3 runs are needed, found 2")
+
+
+@pytest.mark.parametrize(("topics", "pairs"), [(5, 0), (6, 3)])
+def test_conclusions_need_six_topics_that_both_leaderboards_have(topics, pairs):
+    values = {f"r{run}": {str(n): run + n / 10 for n in range(topics)} for run in range(3)}
+    cells = [
+        LeaderboardCell(run, topic, "f1", value)
+        for run, of_topics in values.items()
+        for topic, value in of_topics.items()
+    ]
+    boards = [Leaderboard(name, tuple(cells), ()) for name in "ab"]
+    (comparison,) = compare_leaderboards(boards[:1], boards[1], bootstrap=NO_DRAWS).comparisons
+    conclusions = comparison.conclusions.row()["pairs"]
+    assert (conclusions["tested"], conclusions["agree"]) == (pairs, pairs)
+    assert conclusions["differ_in_both"] == pairs  # all six differences have one sign: p = 2 / 64
+
+
+@pytest.mark.parametrize(("p", "significant"), [(0.0499, True), (0.05, False), (None, False)])
+def test_a_corrected_difference_is_significant_below_0_05(p, significant):
+    estimate: Any = None
+    assert CorrectedDifference("a", "b", estimate, p).significant is significant
+
+
+def test_intervals_of_three_runs_are_warned_of():
+    one = board("a", 0.1, 0.2, 0.3)
+    result = compare_leaderboards([one], one, bootstrap=Bootstrap(20))
+    assert "warning: 3 runs are few: the intervals are too narrow" in notes_on(result, [one], [])
+
+
+def test_only_shares_are_pooled_over_topics():
+    row = measure_reports([cited(True, False)], bootstrap=NO_DRAWS).runs[0].row()
+    assert row["items"]["citation_precision"]["pooled"] == 0.5
+    for name in ("reward", "penalty", "net_reward", "reward_per_step", "sentences", "words"):
+        assert "pooled" not in row["items"][name]
+
+
+# --- the tree
+
+
+@pytest.mark.parametrize(("shared", "repeats"), [(17, 0), (16, None)])
+def test_a_sentence_repeats_one_that_has_85_percent_of_its_words(shared, repeats):
+    words = [f"word{n}" for n in range(20)]
+    other = [*words[:shared], *(f"other{n}" for n in range(20 - shared))]
+    assert repeated_sentences([" ".join(words), " ".join(other)]) == [None, repeats]
+
+
+def test_of_a_sentence_10000_characters_are_compared():
+    first = "alpha beta gamma".ljust(9_993)
+    assert repeated_sentences([f"{first} omega1 x", "alpha beta gamma omega"]) == [None, None]
+    assert repeated_sentences([f"{first} omega and more", "alpha beta gamma omega1"])[1] is None
+    long = [f"{first} omega 1", f"{first} omega 2"]  # both are cut after omega and a space
+    assert repeated_sentences(long) == [None, 0]
+
+
+def test_a_negation_is_not_a_common_word():
+    assert repeated_sentences(["Fares fell", "the fares fell"]) == [None, 0]
+    assert repeated_sentences(["Fares did fall", "Fares did not fall"]) == [1, None]
+
+
+@pytest.mark.parametrize(
+    ("strict", "length", "is_too_long"),
+    [(True, 2000, False), (True, 2001, True), (False, 2001, False)],
+)
+def test_the_longest_sentence_that_is_judged(strict, length, is_too_long):
+    plan = ReportPlan(strict=strict)
+    assert plan.is_too_long("a" * length) is is_too_long
+    assert plan.row().get("max_sentence") == (2000 if strict else None)
+
+
+@pytest.mark.parametrize(
+    ("findings", "outcome", "weight"),
+    [
+        ({}, "unscored", None),
+        ({"negative": True, "unanswerable": True}, "reward", 1.0),
+        ({"negative": True, "unanswerable": False}, "penalty", -1.0),
+        ({"negative": False, "needs_citation": False}, "neutral", 0.0),
+        ({"negative": False, "needs_citation": True, "said_before": True}, "neutral", 0.0),
+        ({"negative": False, "needs_citation": True, "said_before": False}, "penalty", -1.0),
+        ({"negative": False, "needs_citation": True, "said_before": None}, "unscored", None),
+        ({"negative": False}, "neutral", 0.0),
+    ],
+)
+def test_the_outcome_of_a_sentence_without_citations(findings, outcome, weight):
+    answers = {node: NodeAnswer(value) for node, value in findings.items()}
+    (step,) = uncited_steps(answers, Weights())
+    assert (step.outcome, step.weight) == (outcome, weight)
+    assert len(step.path) == len(findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("Fares fell in May.", 0.75), ("fares FELL, in", None), ("", None), ("Buses", 0.0)],
+)
+def test_the_share_of_words_that_two_texts_have_in_common(text, share):
+    assert share_held(text, "Fares fell in June.") == share
+
+
+def shot(name: str, yes: bool) -> ReportExample:
+    return ReportExample(name, "attests", Shot("text", "statement", yes, False, ""), "", name)
+
+
+@pytest.mark.parametrize(
+    ("count", "problem"), [(1, "an even number"), (3, "an even number"), (0, "an even number")]
+)
+def test_half_of_the_examples_are_a_yes(count, problem):
+    examples = [shot(str(n), n % 2 == 0) for n in range(8)]
+    with pytest.raises(InputError, match=problem):
+        ReportShots(examples, count)
+    question = Support("q", "T.", "S.", extra={"node": "attests"})
+    for size in (2, 8):
+        shown = ReportShots(examples, size).shown(question).shots
+        assert [sum(example.yes is yes for example in shown) for yes in (True, False)] == [
+            size // 2,
+            size // 2,
+        ]
+    with pytest.raises(InputError, match="found 4 examples at attests that are yes, expected 5"):
+        ReportShots(examples, 10)
+
+
+# --- runs
+
+
+class Counting:
+    """A judge that notes how many questions it is asked at once, and answers none."""
+
+    name, card, kinds = "counting", "", frozenset({Support})
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    async def answer(self, questions, emit):
+        self.calls.append(len(questions))
+        for place, _ in enumerate(questions):
+            emit(place, Unscored("not asked", Provenance("counting")))
+
+
+@pytest.mark.parametrize(("topics", "calls"), [(16, [16]), (17, [16, 1])])
+def test_questions_about_16_reports_are_asked_together(topics, calls):
+    responses = [
+        Response(f"t{n:02}", "r", sentences=(Sentence("Fares fell."),)) for n in range(topics)
+    ]
+    judge = Counting()
+    opened = opened_topics(responses, [], ReportPlan(), DocumentSources())
+    assert plan_reports(judge, opened) == {"negative": topics}
+    assert judge.calls == calls
+
+
+def test_of_a_run_five_unknown_documents_are_named():
+    unknown = NodeAnswer(False, "collection", "unknown")
+    citations = tuple(JudgedCitation(f"d{n}", unknown, unknown) for n in range(6))
+    report = JudgedReport("q", "r", (JudgedSentence("Fares fell.", citations, {}),))
+    counts = count_reports([report, JudgedReport("q", "other", missing=True)])
+    assert counts["unknown"] == {
+        "r": {"citations": 6, "documents": 6, "first": ["d0", "d1", "d2", "d3", "d4"]}
+    }
+    assert (counts["runs"], counts["topics"], counts["reports"]) == (2, 1, 1)
+    assert counts["missing"] == {"other": ["q"]}
+    assert counts["nodes"]["attests"]["asked"] == 6
