@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from pnyx.core.errors import InputError
-from pnyx.core.nuggets import Nugget, NuggetBank
 from pnyx.core.records import (
-    Document,
     LeaderboardCell,
-    Question,
     Response,
     Sentence,
 )
@@ -28,6 +24,7 @@ from pnyx.formats.reports.judged_report import (
     NodeAnswer,
 )
 from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.base import ask
 from pnyx.judging.questions import Shot, Support
 from pnyx.reports.compare_tables import notes_on
 from pnyx.reports.leaderboards.agreement import compare_leaderboards
@@ -40,13 +37,10 @@ from pnyx.reports.measures.nuggets import (
     vital_score,
 )
 from pnyx.reports.measures.report_measures import measure_reports
-from pnyx.reports.nuggets.claims import extract_banks, without_quotations
-from pnyx.reports.nuggets.growth import Growing, reply_shape
-from pnyx.reports.nuggets.merge import merge_banks
-from pnyx.reports.nuggets.model_banks import DraftedBank, NuggetSource
 from pnyx.reports.runs import count_reports, plan_reports
 from pnyx.reports.tree.open_report import DocumentSources
 from pnyx.reports.tree.opened_sentence import uncited_steps
+from pnyx.reports.tree.own_text import OwnTextJudge
 from pnyx.reports.tree.plan import ReportPlan, Weights
 from pnyx.reports.tree.repetition import repeated_sentences
 from pnyx.reports.tree.shots import ReportExample, ReportShots
@@ -55,123 +49,6 @@ from pnyx.reports.tree.word_rules import share_held
 from pnyx.stats.base import Bootstrap, Measured
 
 NO_DRAWS = Bootstrap(0)
-
-
-class Vectors:
-    """Embeds a text that names a cosine, such as `0.8`, at that cosine to all other texts."""
-
-    name, dimensions = "vectors", 2
-
-    def encode(self, texts):
-        cosines = [next((float(w) for w in text.split() if w[:2] == "0."), 1.0) for text in texts]
-        return np.array([(c, (1 - c * c) ** 0.5) for c in cosines], dtype=np.float32)
-
-
-# --- nuggets
-
-
-@pytest.mark.parametrize(("cosine", "claims"), [("0.8001", 1), ("0.7999", 2)])
-def test_sentences_of_a_cosine_of_0_8_are_one_claim(cosine, claims):
-    texts = ("Fares of the city fell in spring.", f"Fares fell by {cosine} per cent in all towns.")
-    documents = tuple(Document(str(n), text) for n, text in enumerate(texts))
-    (drafted,) = extract_banks(
-        [NuggetSource(Question("q", "Fares?"), documents)], embedder=Vectors()
-    )
-    assert [len(nugget.references) for nugget in drafted.bank.nuggets] == [2] * (claims == 1) + [
-        1,
-        1,
-    ] * (claims == 2)
-
-
-@pytest.mark.parametrize(("words", "left"), [(7, 1), (8, 0)])
-def test_eight_words_in_a_row_are_a_quotation(words, left):
-    document = Document("d", "one two three four five six seven eight nine")
-    text = " ".join(document.text.split()[:words])
-    bank = NuggetBank("q", (Nugget("n", f"They say {text} again.", is_claim=True),))
-    drafted = without_quotations(DraftedBank(bank, ("before",)), [document])
-    assert len(drafted.bank.nuggets) == left
-    quoting = ["1 nuggets quote a document and are left out (no_text)"] * (1 - left)
-    assert drafted.problems == ("before", *quoting)
-
-
-def fold(growing: Growing, *texts: str) -> None:
-    rows = [{"number": 0, "claim": text, "documents": [1]} for text in texts]
-    growing.fold(reply_shape("claims").model_validate({"nuggets": rows}), ["d"])
-
-
-@pytest.mark.parametrize(("length", "kept"), [(1000, 1000), (1001, 1000)])
-def test_a_nugget_has_at_most_1000_characters(length, kept):
-    growing = Growing("claims", most=1)
-    fold(growing, "a" * length)
-    assert [len(nugget.text) for nugget in growing.nuggets()] == [kept]
-
-
-def test_the_list_of_a_plan_grows_by_an_even_share_up_to_its_size():
-    growing = Growing("questions", most=10)
-    lengths = []
-    for _ in range(4):
-        growing.imagine(3)  # ten nuggets in three windows are four in each
-        lengths.append((len(growing.shown()), growing.room))
-    assert lengths == [(4, 6), (8, 2), (10, 0), (10, 0)]
-    assert growing.shown()[0].endswith("? an answer; another (0)")
-
-
-class Says:
-    """Gives each pair of texts the same verdict and probability."""
-
-    name, card, kinds = "says", "", frozenset({Support})
-
-    def __init__(self, value: bool, probability: float | None) -> None:
-        self.value, self.probability = value, probability
-
-    async def answer(self, questions, emit):
-        for place, _ in enumerate(questions):
-            emit(place, Judged(self.value, Provenance("says"), self.probability))
-
-
-def claims_of(*texts: str, importance: str = "") -> NuggetBank:
-    nuggets = (
-        Nugget(str(n), text, is_claim=True, importance=importance) for n, text in enumerate(texts)
-    )
-    return NuggetBank("q", tuple(nuggets))
-
-
-@pytest.mark.parametrize(
-    ("value", "probability", "left"),
-    [(True, 0.5, 1), (True, 0.499, 2), (True, None, 1), (False, 0.9, 2)],
-)
-def test_nuggets_are_merged_if_a_yes_is_as_likely_as_not(value, probability, left):
-    merged = merge_banks(
-        [("a", claims_of("Fares fell", "Fares sank"))], Says(value, probability), embedder=Vectors()
-    )
-    assert len(merged.banks[0].nuggets) == left
-
-
-@pytest.mark.parametrize(("cosine", "compared"), [("0.7001", 1), ("0.6999", 0)])
-def test_a_judge_is_asked_about_nuggets_from_a_cosine_of_0_7(cosine, compared):
-    bank = claims_of("Fares fell", f"Fares fell by {cosine}")
-    merged = merge_banks([("a", bank)], Says(True, 0.9), embedder=Vectors())
-    assert len(merged.report) == compared
-    assert [row["cosine"] for row in merged.report] == [float(cosine)] * compared
-
-
-@pytest.mark.parametrize(
-    ("importances", "merged"),
-    [
-        (("vital", "okay"), "vital"),
-        (("vital", "okay", "okay"), "okay"),
-        (("", "okay"), "okay"),
-        (("low", "high"), "low"),
-        (("", ""), ""),
-    ],
-)
-def test_a_merged_nugget_is_vital_if_half_of_the_votes_are(importances, merged):
-    banks = [
-        (str(n), replace(claims_of("Fares fell", importance=importance), run_id=str(n)))
-        for n, importance in enumerate(importances)
-    ]
-    (bank,) = merge_banks(banks, Says(True, 0.9), embedder=Vectors()).banks
-    assert [nugget.importance for nugget in bank.nuggets] == [merged]
 
 
 # --- measures
@@ -391,6 +268,33 @@ def test_half_of_the_examples_are_a_yes(count, problem):
         ]
     with pytest.raises(InputError, match="found 4 examples at attests that are yes, expected 5"):
         ReportShots(examples, 10)
+
+
+def test_ordinary_text_in_place_of_a_reports_has_500_or_10000_characters():
+    """One sentence of 500 characters, and one report of 10,000, made of the same sentences."""
+    asked: list[Support] = []
+
+    class Refusing(Counting):
+        async def answer(self, questions, emit):
+            asked.extend(questions)
+            for place, question in enumerate(questions):
+                ordinary = question.id.endswith("/ordinary")
+                judge = Provenance("refusing")
+                emit(place, Judged(True, judge) if ordinary else Unscored("refusal: no", judge))
+
+    questions = [
+        Support(node, "Text.", "Statement.", extra={"node": node, "run_id": "r"})
+        for node in ("attests", "answers", "negative")
+    ]
+    answers = ask(OwnTextJudge(Refusing()), questions)
+    assert [answer.reason for answer in answers] == ["own_text: refusal: no"] * 3
+    ordinary = {question.id: question for question in asked}
+    attests, answered, negative = (ordinary[f"{q.id}/ordinary"] for q in questions)
+    assert (attests.text, len(attests.statement)) == ("Text.", 500)
+    assert (len(answered.text), answered.statement) == (500, "Statement.")
+    assert (len(negative.text), len(negative.statement)) == (10_000, 500)
+    assert negative.text.startswith(negative.statement)
+    assert attests.statement.startswith("The town council met on Monday evening")
 
 
 # --- runs
