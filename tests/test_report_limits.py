@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from command import called
 from pnyx.core.errors import InputError
 from pnyx.core.records import (
     LeaderboardCell,
@@ -22,6 +25,7 @@ from pnyx.formats.reports.judged_report import (
     JudgedReport,
     JudgedSentence,
     NodeAnswer,
+    TreePath,
 )
 from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.base import ask
@@ -37,6 +41,8 @@ from pnyx.reports.measures.nuggets import (
     vital_score,
 )
 from pnyx.reports.measures.report_measures import measure_reports
+from pnyx.reports.pages import report as report_page
+from pnyx.reports.pages.report import _nuggets_asked
 from pnyx.reports.runs import count_reports, plan_reports
 from pnyx.reports.tree.open_report import DocumentSources
 from pnyx.reports.tree.opened_sentence import uncited_steps
@@ -47,6 +53,7 @@ from pnyx.reports.tree.shots import ReportExample, ReportShots
 from pnyx.reports.tree.walk import opened_topics
 from pnyx.reports.tree.word_rules import share_held
 from pnyx.stats.base import Bootstrap, Measured
+from pnyx.web.results.records import LinkedJudgement
 
 NO_DRAWS = Bootstrap(0)
 
@@ -336,3 +343,72 @@ def test_of_a_run_five_unknown_documents_are_named():
     assert (counts["runs"], counts["topics"], counts["reports"]) == (2, 1, 1)
     assert counts["missing"] == {"other": ["q"]}
     assert counts["nodes"]["attests"]["asked"] == 6
+
+
+def planned_questions(capsys, tmp_path, cited, uncited, nuggets, *more):
+    """Return the least, the expected and the most questions about a report."""
+    sentences = [
+        {"text": f"Fares fell in town {n}.", "citations": [f"d{i}" for i in range(cited)] * (n < 1)}
+        for n in range(uncited + 1)
+    ]
+    about = {"run_id": "r", "topic_id": "7", "team_id": "t"}
+    documents = {f"d{i}": {"id": f"d{i}", "text": f"Fares {i}."} for i in range(cited)}
+    report = {"metadata": about, "responses": sentences, "documents": documents}
+    report["references"] = list(documents)
+    bank = {"query_id": "7", "format_version": "v3", "nugget_bank": nuggets, "claim_bank": {}}
+    run, nuggets_file = tmp_path / "run.jsonl", tmp_path / "bank.jsonl"
+    run.write_text(json.dumps(report) + "\n")
+    nuggets_file.write_text(json.dumps(bank) + "\n")
+    asked = ("judge", "report", run, "--nuggets", nuggets_file, "--plan", "--json", *more)
+    status, out, err = called(capsys, *asked, "--judge", "http://127.0.0.1:1/v1#test")
+    assert status == 0, err
+    planned = json.loads(out)
+    return [planned[name] for name in ("questions_least", "questions_expected", "questions")]
+
+
+def test_how_many_questions_a_plan_expects(tmp_path, capsys, own_place):
+    """What depends on open answers counts with its share: most citations hold, and so on."""
+
+    def question(text, answers, *references):
+        named = [{"doc_id": doc_id} for doc_id in references]
+        rows = {f"a{n}": {"answer": f"Answer {n}.", "references": named} for n in range(answers)}
+        return {"question": text, "question_id": text, "query_id": "7", "answers": rows}
+
+    nuggets = {"n1": question("n1", 10, "d0"), "n2": question("n2", 0)}
+    least, expected, most = planned_questions(capsys, tmp_path, 1, 20, nuggets)
+    assert least == 20 + 1  # is each sentence negative, and does the document attest the first?
+    assert most == least + 20 + 20 + 20 + 10
+    assert expected == least + 0.95 * 20 + 0.05 * 20 + 0.6 * 20 + 0.8 * 10
+    nuggets = {"n1": question("n1", 1)}
+    counts = planned_questions(capsys, tmp_path, 10, 0, nuggets, "--attest", "relevant")
+    assert counts == [10, round(10 + 0.8 * 10 + 0.8), 10 + 10 + 1]
+
+
+# --- pages
+
+
+def judgement(value: bool | None, probability: float | None = None) -> Any:
+    return SimpleNamespace(value=value, probability=probability, judge="j", unscored="timeout")
+
+
+def test_unscored_nuggets_come_first_and_those_that_are_not_answered_last():
+    verdicts = [judgement(False), judgement(True), judgement(None), judgement(True, 0.3)]
+    links = [LinkedJudgement(verdict, 0, "answers", "") for verdict in verdicts]
+    links.append(LinkedJudgement(judgement(None), 0, "attests", ""))
+    catalogue: Any = SimpleNamespace(line=lambda _: {"answer": 1})
+    asked = _nuggets_asked(catalogue, links)
+    assert [verdict for verdict, *_ in asked] == [verdicts[n] for n in (2, 1, 3, 0)]
+    assert [position for *_, position in asked] == [1] * 4
+
+
+def test_six_other_reports_on_a_topic_are_shown_with_a_report(monkeypatch):
+    step = TreePath((), "unscored", None)
+    report = JudgedReport("q", "r", (JudgedSentence("A."), JudgedSentence("B.", steps=(step,))))
+    rows = [SimpleNamespace(id=n, topic="q", kind="judged") for n in range(9)]
+    catalogue: Any = SimpleNamespace(report=lambda *_: rows[2], reports=lambda topic: rows)
+    monkeypatch.setattr(report_page, "_read", lambda *_: (report, {"supports": None}))
+    address: Any = SimpleNamespace(parts=("s", "r", "q"))
+    values = report_page._show_report(catalogue, address).values
+    assert [row.id for row in values["others"]] == [0, 1, 3, 4, 5, 6]
+    assert values["unscored"] == [(2, step)]
+    assert values["is_judged"] is True

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
+import anyio
 import pytest
 
+from chat_server import ChatServer
 from pnyx.cases.case import Draft
 from pnyx.cases.limits import Limits
 from pnyx.cases.report_plan import WritingPlan
-from pnyx.core.records import Citation, Response, Sentence
+from pnyx.core.records import Citation, Document, Response, Sentence
 from pnyx.formats import ReportRequest
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.reports.writing.candidates import Query, queries_of
+from pnyx.reports.writing.evidence import judge_evidence
+from pnyx.reports.writing.generate import sub_questions
 from pnyx.reports.writing.report import _capped, of_parts
 from pnyx.reports.writing.submission import ResponseForm
 
@@ -70,3 +79,50 @@ def test_the_queries_of_a_request_and_their_weights():
     ]
     assert (queries[0].weight, queries[0].brings) == (2.0, True)
     assert queries_of(ReportRequest("r", "Fares"), WritingPlan()) == (Query("Fares"),)
+
+
+# --- with a language model
+
+REQUEST = ReportRequest("r", "Bus fares")
+
+
+def model_at(server: ChatServer) -> StoredModel:
+    return StoredModel(ChatEndpoint(server.url, "test"), Store(":memory:"), 1)
+
+
+@pytest.mark.parametrize(("documents", "calls"), [(24, [24]), (25, [12, 13])])
+def test_a_model_reads_24_documents_in_a_call(documents, calls):
+    found = [Document(f"d{n}", f"Fares fell {n}.") for n in range(documents)]
+    sizes = []
+
+    def listed(prompt: str) -> str:
+        count = prompt.count("Fares fell ")
+        sizes.append(count)
+        rows = [{"id": n, "evidence": n > 1, "confidence": 0.9} for n in range(1, count + 1)]
+        return json.dumps({"documents": rows})
+
+    with ChatServer(reply=listed) as server:
+        chances, faults = anyio.run(judge_evidence, model_at(server), REQUEST, (), found)
+    assert (sorted(sizes), faults) == (calls, ())
+    assert chances["d0"] == pytest.approx(0.1)
+    assert [chance for chance in chances.values() if chance == 0.9] == [0.9] * (
+        documents - len(calls)
+    )
+
+
+def test_a_model_reads_150_words_of_a_document_for_evidence():
+    document = Document("d", " ".join(f"word{n}" for n in range(1, 152)))
+    with ChatServer(reply='{"documents": []}') as server:
+        chances, (fault,) = anyio.run(judge_evidence, model_at(server), REQUEST, (), [document])
+        prompt = server.asked()[0]["messages"][-1]["content"]
+    assert ("word150" in prompt, "word151" in prompt) == (True, False)
+    assert chances == {}
+    assert "did not say of 1 of 1 documents" in fault
+
+
+@pytest.mark.parametrize(("length", "kept"), [(500, 500), (501, 500)])
+def test_a_sub_question_has_at_most_500_characters(length, kept):
+    questions = ["a" * length, "Who pays?", "Who  pays?", "Why?"]
+    with ChatServer(reply=json.dumps({"questions": questions})) as server:
+        found, faults = anyio.run(sub_questions, model_at(server), REQUEST, 2)
+    assert (found, faults) == (("a" * kept, "Who pays?"), ())
