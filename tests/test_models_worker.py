@@ -123,3 +123,35 @@ def test_a_context_fits_in_a_quarter_of_the_memory(
     path = gguf(tmp_path / "m.gguf", {**HEAD, "llama.context_length": trained})
     monkeypatch.setattr(worker, "_available_memory", lambda: 4 * PER_TOKEN * tokens)
     assert worker._window({"path": str(path), "context": context, "slots": slots}) == window
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "room"),
+    [
+        ("max", "100", 1_024_000),  # of the machine
+        ("900000", "100000", 800_000),  # of the container
+        ("2000000", "100000", 1_024_000),
+        ("900000", "1000000", 0),
+    ],
+)
+def test_the_memory_is_that_of_the_machine_or_less_of_a_container(
+    tmp_path, monkeypatch, limit, used, room
+):
+    for name, text in (
+        ("proc/meminfo", "MemTotal: 9000 kB\nMemFree: 1 kB\nMemAvailable:  1000 kB\n"),
+        ("sys/fs/cgroup/memory.max", f"{limit}\n"),
+        ("sys/fs/cgroup/memory.current", f"{used}\n"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(worker, "Path", lambda path: tmp_path / path.lstrip("/"))
+    assert worker._available_memory() == room
+
+
+def test_without_a_statement_half_of_the_memory_is_available(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "Path", lambda path: tmp_path / path.lstrip("/"))
+    sizes = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(worker.os, "sysconf", sizes.__getitem__)
+    assert worker._available_memory() == 2_048_000
+    monkeypatch.delattr(worker.os, "sysconf")
+    assert worker._available_memory() == 4 << 30
