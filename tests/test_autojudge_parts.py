@@ -9,14 +9,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 
 from command import write_rows
 from pnyx.core.errors import InputError, ModelError
+from pnyx.core.nuggets import Nugget, NuggetBank
 from pnyx.core.records import (
     Citation,
     Document,
     LeaderboardCell,
+    Qrel,
     Question,
     Response,
     Sentence,
@@ -33,8 +36,8 @@ from pnyx.reports.autojudge.answerer import Answerer, _environment, _model, aske
 from pnyx.reports.autojudge.convert import qrels_of, question_of, response_of
 from pnyx.reports.autojudge.judge import (
     _banks,
-    _chosen,
     _described,
+    _judged,
     _measured,
     _say_missing,
     _say_thin,
@@ -48,64 +51,6 @@ from pnyx.reports.measures.report_measures import measure_reports
 from pnyx.stats.base import Bootstrap
 
 pytestmark = pytest.mark.usefixtures("own_place")
-
-
-# --- settings
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "allowed"),
-    [
-        ("min_scored", 0, True),
-        ("min_scored", 1.0, True),
-        ("min_scored", 1.01, False),
-        ("min_scored", -0.01, False),
-        ("min_scored", True, False),
-        ("most_nuggets", 1, True),
-        ("most_nuggets", 0, False),
-        ("most_nuggets", 1.0, False),
-        ("min_grade", 0, True),
-        ("min_grade", -1, False),
-        ("min_grade", True, False),
-        ("thresholds", [0.2, 1], True),
-        ("thresholds", [0.2, 0.2], False),
-        ("thresholds", [0, 0.5], False),
-        ("thresholds", [0.5, 1.01], False),
-        ("thresholds", [True], False),
-        ("thresholds", 0.5, False),
-        ("nuggets", None, True),
-        ("nuggets", "banks", True),
-        ("nuggets", 1, False),
-        ("uses_llm", False, True),
-        ("uses_llm", 0, False),
-        ("no_text", "no", False),
-        ("allow_text_in_banks", True, True),
-        ("on_missing", "error", True),
-        ("on_missing", "none", False),
-        ("unknown_documents", False, True),  # what YAML makes of a bare no
-        ("unknown_documents", True, False),
-        ("credit", "any", True),
-        ("attest", "none", False),
-        ("outdir", 1, True),
-        ("odd", 1, False),
-    ],
-)
-def test_a_setting_has_a_value_of_its_kind(name, value, allowed):
-    if allowed:
-        Settings.of({name: value})
-        return
-    with pytest.raises(InputError, match=rf"settings(: found 'odd'|\.{name}: found ).*, expected"):
-        Settings.of({name: value})
-    with pytest.raises(click.ClickException):
-        _chosen({name: value})
-
-
-def test_the_defaults_of_the_settings():
-    chosen = Settings.of({"thresholds": [1], "filebase": "x"})
-    assert chosen == Settings(thresholds=(1.0,))
-    assert (chosen.uses_llm, chosen.no_text, chosen.allow_text_in_banks) == (False, True, False)
-    assert (chosen.on_missing, chosen.min_grade, chosen.most_nuggets) == ("skip", 1, 30)
-    assert (chosen.min_scored, chosen.unknown_documents) == (0.8, "no")
 
 
 # --- reports and documents
@@ -418,3 +363,55 @@ def test_banks_of_the_runner_come_before_those_of_the_settings(tmp_path):
     own = {row["query_id"]: record(**row) for row in rows[:1]}
     chosen = _banks(SimpleNamespace(banks=own), Settings(nuggets=path))
     assert [bank.topic_id for bank in chosen or ()] == ["8"]
+
+
+# --- nuggets and judgements
+
+
+class Alike:
+    """Embeds each text as the same vector, except that of the topic."""
+
+    name, dimensions = "alike", 2
+
+    def encode(self, texts):
+        angles = np.linspace(0.0, 1.0, len(texts))
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("settings", "texts"),
+    [
+        (Settings(no_text=False), 1),
+        (Settings(no_text=True), 0),
+        (Settings(no_text=True, allow_text_in_banks=True), 1),
+    ],
+)
+def test_nuggets_are_sentences_of_relevant_documents(settings, texts, monkeypatch, capsys):
+    documents = [response("a", "Bus fares fell by a tenth in May."), response("b", "No.", "x")]
+    material = Material(documents, {"7": Question("7", "Did bus fares fall?")}, [], None)
+    qrels = [Qrel("7", "d", 1), Qrel("7", "x", 0)]
+    monkeypatch.setattr("pnyx.reports.autojudge.nuggets.graded", lambda *_: qrels)
+    monkeypatch.setattr("pnyx.reports.nuggets.claims.load_encoder", Alike)
+    (bank,) = created(material, Answerer({}), settings)
+    (nugget,) = bank.nuggets
+    assert (nugget.text == "Bus fares fell by a tenth in May.") is bool(texts)
+    assert [reference.doc_id for reference in nugget.references] == ["d"]
+    assert "created 1 nuggets for 1 of 1 topics" in capsys.readouterr().err
+    qrels[0] = Qrel("7", "d", 0)
+    assert created(material, Answerer({}), settings) == []
+    assert "nuggets of 7: no sentence of a relevant document" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("corpus", "attested"), [(None, True), ({"d": Document("d", "C.")}, True), ({}, False)]
+)
+def test_citations_are_judged_by_the_corpus_if_there_is_one(corpus, attested, monkeypatch):
+    opened = nullcontext(SimpleNamespace(judge=Says()))
+    monkeypatch.setattr("pnyx.reports.open_reports.open_report_judge", lambda *_: opened)
+    material = Material([response("r", "A.")], {"7": Question("7", "Fares?")}, [], corpus)
+    banks = [NuggetBank(topic, (Nugget("1", "Fares?"),)) for topic in ("7", "8")]
+    judge = (None, Answerer({}), Settings())
+    (judged_report,) = _judged(material, banks, *judge)  # none for topic 8
+    (sentence,) = judged_report.sentences
+    assert sentence.citations[0].attests.value is attested
+    assert sentence.citations[0].unknown is not attested

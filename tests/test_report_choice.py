@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pnyx.cases.limits import Limits
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank
 from pnyx.formats.reports.judged_report import (
     JudgedAnswer,
     JudgedCitation,
@@ -18,9 +19,13 @@ from pnyx.formats.reports.judged_report import (
     NodeAnswer,
     TreePath,
 )
+from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.reports.pages import tree_words
 from pnyx.reports.pages.judged_reader import _state, is_judged_reports
 from pnyx.reports.pages.report_pair import _nuggets_of_both
+from pnyx.reports.tree.node_questions import ask_answers
+from pnyx.reports.tree.opened_sentence import NodeAnswers, OpenSentence, TopicBank
+from pnyx.reports.tree.plan import ReportPlan
 from pnyx.reports.writing.extractive import ExtractiveReporter, _Candidates, _in_order
 
 ROOM = Limits((("words", 100),))
@@ -261,3 +266,41 @@ def test_the_state_of_a_sentence_is_that_of_its_citations():
     assert states == ["yes", "no", "unscored"]
     shown = tree_words.legend([JudgedReport("q", "r", (cited(False), cited(True), cited(True)))])
     assert sorted(state for state, _ in shown) == ["no", "yes"]
+
+
+# --- answers at a node
+
+
+def test_one_yes_settles_a_node_and_the_highest_probability_is_its():
+    judge = Provenance("j")
+    answers = NodeAnswers("id")
+    assert answers.finding() == NodeAnswer(False, "", "", None, "id")
+    assert answers.take(Judged(False, judge, 0.2, explanation="Odd."), "nugget 1") is False
+    assert answers.take(Unscored("timeout: late", judge), "nugget 2") is None
+    assert answers.take(Unscored("refusal", judge), "nugget 3") is None
+    assert answers.finding() == NodeAnswer(None, "j", "timeout: late", None, "id")
+    assert answers.take(Judged(True, judge, 0.9, explanation="It says so."), "nugget 4") is True
+    answers.take(Judged(True, judge, 0.7, explanation="So does this."), "nugget 5")
+    assert answers.finding() == NodeAnswer(True, "j", "nugget 4: It says so.", 0.9, "id")
+    answers = NodeAnswers("id")
+    answers.take(Judged(True, judge), "nugget 1")
+    assert answers.finding() == NodeAnswer(True, "j", "nugget 1", None, "id")
+
+
+def test_a_sentence_that_gives_no_answer_says_so():
+    """Of three answers, one is given in part; then one is unscored; then one is given."""
+    nugget = Nugget("n", "Why?", tuple(NuggetAnswer(text) for text in "abc"))
+    topic = TopicBank("7", NuggetBank("7", (nugget,)), ReportPlan(credit="any"))
+    where = {"run_id": "r", "topic_id": "7", "sentence": 1}
+    sentence = OpenSentence(topic, where, "A.", [], "A.", ())
+    questions = list(ask_answers("p", "A.", [nugget], "answers", topic_id="7"))
+    judge = Provenance("j")
+    states = []
+    partly = Judged(False, judge, notes={"partial": True})
+    answers = (partly, Unscored("late", judge), Judged(True, judge))
+    for question, answer in zip(questions, answers, strict=True):
+        sentence.take(question, answer)
+        states.append(sentence.judged().findings["answers"].value)
+    assert states == [False, None, True]
+    pairs = [list(some) for some in (sentence.partial, sentence.open, sentence.given)]
+    assert pairs == [[("n", 0)], [("n", 1)], [("n", 2)]]
