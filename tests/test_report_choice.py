@@ -213,9 +213,11 @@ def test_nuggets_of_two_reports_are_grouped_by_who_answers_them():
     ]
     only = nugget("only here", True)
     first = JudgedReport("q", "a", nuggets=(*sides[0].nuggets, only, nugget("no answers")))
-    groups = _nuggets_of_both(first, sides[1])
+    there = nugget("only there", False)
+    second = JudgedReport("q", "b", nuggets=(*sides[1].nuggets, there))
+    groups = _nuggets_of_both(first, second)
     assert [(heading, sign, [n.id for n in nuggets]) for heading, sign, nuggets in groups] == [
-        ("Unscored in one", "unscored", ["open", "only here"]),
+        ("Unscored in one", "unscored", ["open", "only here", "only there"]),
         ("Answered by a only", "mixed", ["first"]),
         ("Answered by b only", "mixed", ["second"]),
         ("Answered by both", "yes", ["both"]),
