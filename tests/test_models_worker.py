@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import pytest
 
+from pnyx.models.http.responses import RetryPolicy
+from pnyx.models.local import model as local_model
 from pnyx.models.local import worker
 
 HEAD = {
@@ -155,3 +159,40 @@ def test_without_a_statement_half_of_the_memory_is_available(tmp_path, monkeypat
     assert worker._available_memory() == 2_048_000
     monkeypatch.delattr(worker.os, "sysconf")
     assert worker._available_memory() == 4 << 30
+
+
+# --- what a local model is asked
+
+
+def test_explanations_of_a_local_model_are_short():
+    """A small model does not end them by itself; names and choices are left as they are."""
+    text = {"type": "string"}
+    choice = {"type": "string", "enum": ["yes", "no"]}
+    fields = {"reason": text, "nugget": text, "1": text, "evidence": text, "2": choice}
+    schema = {"anyOf": [{"properties": {**fields, "3": {"type": "number"}}}], "properties": None}
+    (shortened,) = local_model._shortened(schema)["anyOf"]
+    brief = {"type": "string", "maxLength": 300}
+    assert shortened["properties"] == {
+        "reason": brief,
+        "nugget": brief,
+        "1": brief,
+        "evidence": text,
+        "2": choice,
+        "3": {"type": "number"},
+    }
+    assert fields["reason"] == text
+
+
+@pytest.mark.parametrize("grammar", ["root ::= x", None])
+def test_a_schema_is_sent_as_a_grammar_if_there_is_one(grammar):
+    asked: list[Any] = []
+    worker_: Any = SimpleNamespace(base_url="http://127.0.0.1:1/v1", key="k")
+    worker_.grammar = lambda schema: asked.append(schema) or grammar
+    endpoint = local_model._LlamaEndpoint(worker_, RetryPolicy())
+    schema = {"properties": {"reason": {"type": "string"}}}
+    body = {"model": "m", "response_format": {"json_schema": {"schema": schema}}}
+    sent = anyio.run(endpoint._reworded, body)
+    assert sent == ({"model": "m", "grammar": grammar} if grammar else body)
+    assert asked[0]["properties"]["reason"]["maxLength"] == 300
+    assert anyio.run(endpoint._reworded, {"model": "m"}) == {"model": "m"}
+    assert len(asked) == 1

@@ -158,6 +158,9 @@ def test_a_rank_correlation_needs_three_runs(runs, value):
     tau = result.comparisons[0].coefficients["kendall_tau_b"]
     assert (tau.value, tau.runs) == (value, runs)
     assert tau.why == ("" if value else "3 runs are needed, found 2")
+    line = "a, f1: no Kendall's tau-b, tau_AP, tau_AP,b, tau_GAP, Spearman's rho, Pearson's r: "
+    said = [note for note in notes_on(result, [], []) if note.startswith(line)]
+    assert said == [] if value else [f"{line}3 runs are needed, found 2"]
 
 
 @pytest.mark.parametrize(("topics", "pairs"), [(5, 0), (6, 3)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from pnyx.formats.reports.judged_report import (
     NodeAnswer,
 )
 from pnyx.judging.answers import QUOTED, Judged, Provenance, Unscored
+from pnyx.reports.commands import _say
 from pnyx.reports.compare_command import CompareSpec, _check_paths
 from pnyx.reports.lines import report_line
 from pnyx.reports.measure_command import _too_few, report_notes
@@ -122,6 +124,50 @@ def test_a_report_as_markdown():
         text = render_reports([report])
         assert why in text
         assert "## References" not in text
+
+
+# --- what the command says
+
+
+def spoken(capsys: pytest.CaptureFixture[str], *reports: Report, **more: Any) -> list[str]:
+    """Return the lines that `pnyx report` prints on these reports."""
+    form: Any = SimpleNamespace(style="scores", minded=lambda *_: [])
+    form.__dict__.update(more)
+    _say(reports, [{} for _ in reports], form, "run.jsonl", logged=False)
+    return capsys.readouterr().err.replace("pnyx: ", "").splitlines()
+
+
+def test_what_is_said_of_all_reports(capsys):
+    unjudged = written(("d0",), support={(0, "d0"): Unscored("late", JUDGE)}, judges={"j": "good"})
+    assert spoken(capsys, unjudged, written(found=0)) == [
+        "r: 1 sentence from 1 of 2 documents",
+        "warning: r: no verdict on 1 citations; their score in the run is 0.5",
+        "r: no evidence was found, the limit is too short to say so",
+        "judge j: good",
+        "run.jsonl: 1 of 2 reports from evidence; no evidence was found for 1",
+    ]
+    assert len(spoken(capsys, unjudged, style="ids")) == 3
+    assert spoken(capsys, written(("d0",)))[-1] == "run.jsonl: 1 of 1 reports from evidence"
+
+
+@pytest.mark.parametrize(("reports", "more"), [(1, []), (2, ["warning: 1 more about length"])])
+def test_a_track_objects_once_to_each_kind_of_fault(reports, more, capsys):
+    finding = SimpleNamespace(category="length", problem="too long")
+    lines = spoken(capsys, *[written(("d0",))] * reports, minded=lambda *_: [finding])
+    said = [line for line in lines if line.startswith("warning")]
+    assert said == ["warning: r: the track objects: too long", *more]
+
+
+def test_a_report_as_rows():
+    support = {(0, "d0"): Judged(True, JUDGE, 0.9)}
+    report = written(("d0", "d1"), (), support=support)
+    rows = [(row["sentence"], row["doc_id"], row["supported"], row["probability"])
+            for row in report.rows()]  # fmt: skip
+    assert rows == [(0, "d0", True, 0.9), (0, "d1", None, None), (1, None, None, None)]
+    assert report.complete
+    assert not replace(report, failed=True).complete
+    assert not replace(report, support={(0, "d0"): Unscored("late", JUDGE)}).complete
+    assert list(report.documents) == ["d0", "d1"]
 
 
 # --- judged reports
