@@ -206,7 +206,7 @@ def test_cited_documents_without_a_text_get_no_line(capsys, monkeypatch):
 
 def test_qrels_of_the_runner_are_grades_by_topic():
     rows = [SimpleNamespace(topic_id="7", doc_id=doc_id, grade=n) for n, doc_id in enumerate("ab")]
-    assert qrels_of(SimpleNamespace(rows=rows)) == {"7": {"a": 0, "b": 1}}  # type: ignore[arg-type]
+    assert qrels_of(SimpleNamespace(rows=rows)) == {"7": {"a": 0, "b": 1}}
     assert qrels_of(None) == {}
 
 
@@ -348,7 +348,7 @@ def test_measures_of_nuggets_are_described_only_with_nuggets():
 
 
 def test_banks_of_the_runner_come_before_those_of_the_settings(tmp_path):
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "query_id": topic,
             "format_version": "v3",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def test_commands_of_a_group_are_in_the_order_of_their_use(group, names, call):
 # --- pnyx measure
 
 
-def annotations(count: int, questions: int = 1) -> list[dict[str, Any]]:
+def annotated_pairs(count: int, questions: int = 1) -> list[dict[str, Any]]:
     return [
         {
             "id": f"q{q}d{n}",
@@ -84,7 +85,7 @@ def annotations(count: int, questions: int = 1) -> list[dict[str, Any]]:
 
 
 def test_which_thresholds_and_cutoffs_are_tried_and_shown(call):
-    rows = annotations(1010)
+    rows = annotated_pairs(1010)
     write_rows("a.jsonl", rows)
     write_rows("l.jsonl", [{"id": row["id"], "value": row["value"]} for row in rows])
     command = ("measure", "a.jsonl", "--by-threshold", "--labels", "l.jsonl", "--draws", "0")
@@ -101,7 +102,7 @@ def test_which_thresholds_and_cutoffs_are_tried_and_shown(call):
 
 
 def test_amounts_are_counted_from_three_probabilities(call):
-    write_rows("a.jsonl", annotations(20))
+    write_rows("a.jsonl", annotated_pairs(20))
     code, out, _ = call("measure", "a.jsonl", "--amount")
     assert code == 0
     heading, row = [line for line in out.splitlines() if line.strip()][-2:]
@@ -244,7 +245,7 @@ def test_a_minute_is_divided_among_the_endpoints_that_are_probed(monkeypatch):
         return probe.ProbeReport(model.address, model.model, problem="not probed")
 
     monkeypatch.setattr("pnyx.models.chat.probe.probe", look)
-    monkeypatch.setattr(doctor.time, "monotonic", lambda: 1000.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
     urls = [f"http://127.0.0.1:{port}/v1#m" for port in (1, 2)]
     rows = doctor._endpoints(urls, doctor.DoctorSpec())
     assert [row["problem"] for row in rows] == ["not probed"] * 2

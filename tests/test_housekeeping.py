@@ -143,7 +143,10 @@ def test_where_a_repeated_file_differs(before, now, where, tmp_path):
 def test_why_repeated_results_may_differ(tmp_path, monkeypatch):
     monkeypatch.setattr("pnyx.housekeeping.repeat.__version__", "1.0")
     monkeypatch.setattr("pnyx.housekeeping.repeat.versions", lambda: {"numpy": "2.0"})
-    recorded = {"pnyx": "0.9", "record": {"versions": {"numpy": "2.0", "gone": "1"}}}
+    recorded: dict[str, Any] = {
+        "pnyx": "0.9",
+        "record": {"versions": {"numpy": "2.0", "gone": "1"}},
+    }
     recorded |= {"judge": "a", "prompts": [1], "settings": {}, "counts": {"asked": 1}}
     assert list(_reasons(recorded, tmp_path)) == ["; pnyx is 1.0, was 0.9", "; gone is None, was 1"]
     recorded |= {"pnyx": "1.0", "record": {}}
@@ -227,9 +230,7 @@ def test_the_problems_of_an_installation():
 
 def test_whether_a_store_can_be_written(tmp_path, monkeypatch):
     allowed: dict[str, int] = {}
-    monkeypatch.setattr(
-        doctor.os, "access", lambda path, mode: allowed.get(str(path), 0) & mode == mode
-    )
+    monkeypatch.setattr(os, "access", lambda path, mode: allowed.get(str(path), 0) & mode == mode)
     file, missing = tmp_path / "s.sqlite", tmp_path / "new" / "folder" / "s.sqlite"
     file.write_text("")
     assert not doctor._writable(file)

@@ -266,16 +266,15 @@ def test_a_model_that_loads_is_given_up_when_its_time_is_over(monkeypatch):
 
 def test_the_wait_before_another_attempt_doubles_up_to_a_minute(monkeypatch):
     drawn: list[tuple[float, float]] = []
-    monkeypatch.setattr(random, "uniform", lambda low, high: drawn.append((low, high)) or high)
+
+    def uniform(low: float, high: float) -> float:
+        drawn.append((low, high))
+        return high
+
+    monkeypatch.setattr(random, "uniform", uniform)
     policy = RetryPolicy()
-    assert [policy.wait(attempt, None) for attempt in (1, 2, 3, 7, 8, 9)] == [
-        0.5,
-        1.0,
-        2.0,
-        32.0,
-        60.0,
-        60.0,
-    ]
+    waits = [policy.wait(attempt, None) for attempt in (1, 2, 3, 7, 8, 9)]
+    assert waits == [0.5, 1.0, 2.0, 32.0, 60.0, 60.0]
     assert set(drawn) == {(0.5, 1.0)}
     assert [policy.wait(1, seconds) for seconds in (0.0, 59.0, 61.0)] == [0.0, 59.0, 60.0]
 

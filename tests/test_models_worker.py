@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 from types import SimpleNamespace
@@ -155,9 +156,9 @@ def test_the_memory_is_that_of_the_machine_or_less_of_a_container(
 def test_without_a_statement_half_of_the_memory_is_available(tmp_path, monkeypatch):
     monkeypatch.setattr(worker, "Path", lambda path: tmp_path / path.lstrip("/"))
     sizes = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
-    monkeypatch.setattr(worker.os, "sysconf", sizes.__getitem__)
+    monkeypatch.setattr(os, "sysconf", sizes.__getitem__)
     assert worker._available_memory() == 2_048_000
-    monkeypatch.delattr(worker.os, "sysconf")
+    monkeypatch.delattr(os, "sysconf")
     assert worker._available_memory() == 4 << 30
 
 
@@ -186,9 +187,13 @@ def test_explanations_of_a_local_model_are_short():
 @pytest.mark.parametrize("grammar", ["root ::= x", None])
 def test_a_schema_is_sent_as_a_grammar_if_there_is_one(grammar):
     asked: list[Any] = []
-    worker_: Any = SimpleNamespace(base_url="http://127.0.0.1:1/v1", key="k")
-    worker_.grammar = lambda schema: asked.append(schema) or grammar
-    endpoint = local_model._LlamaEndpoint(worker_, RetryPolicy())
+
+    def write(schema: Any) -> str | None:
+        asked.append(schema)
+        return grammar
+
+    process: Any = SimpleNamespace(base_url="http://127.0.0.1:1/v1", key="k", grammar=write)
+    endpoint = local_model._LlamaEndpoint(process, RetryPolicy())
     schema = {"properties": {"reason": {"type": "string"}}}
     body = {"model": "m", "response_format": {"json_schema": {"schema": schema}}}
     sent = anyio.run(endpoint._reworded, body)

@@ -151,7 +151,7 @@ _NEEDING = (CalibrateSpec, LabelSampleSpec)
 def test_an_option_allows_its_ends_and_nothing_beyond(
     spec: type[Spec], field: str, allowed: tuple[Any, ...], refused: tuple[Any, ...]
 ):
-    fields: Any = spec.__dataclass_fields__  # type: ignore[attr-defined]
+    fields: Any = spec.__dataclass_fields__
     needed = {name: name for name in ("labels", "out") if name in fields and spec in _NEEDING}
     for value in allowed:
         assert getattr(spec(**needed, **{field: value}), field) == value

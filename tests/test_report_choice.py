@@ -19,7 +19,7 @@ from pnyx.formats.reports.judged_report import (
     NodeAnswer,
     TreePath,
 )
-from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.reports.pages import tree_words
 from pnyx.reports.pages.judged_reader import _state, is_judged_reports
 from pnyx.reports.pages.report_pair import _nuggets_of_both
@@ -205,7 +205,8 @@ def test_a_finding_names_its_reason():
 
 
 def test_nuggets_of_two_reports_are_grouped_by_who_answers_them():
-    states = {"both": (True, True), "first": (True, False), "second": (False, True)}
+    states: dict[str, tuple[bool | None, bool]] = {"both": (True, True)}
+    states |= {"first": (True, False), "second": (False, True)}
     states |= {"neither": (False, False), "open": (None, True)}
     sides = [
         JudgedReport("q", run, nuggets=tuple(nugget(n, pair[k]) for n, pair in states.items()))
@@ -299,7 +300,7 @@ def test_a_sentence_that_gives_no_answer_says_so():
     judge = Provenance("j")
     states = []
     partly = Judged(False, judge, notes={"partial": True})
-    answers = (partly, Unscored("late", judge), Judged(True, judge))
+    answers: list[Answer] = [partly, Unscored("late", judge), Judged(True, judge)]
     for question, answer in zip(questions, answers, strict=True):
         sentence.take(question, answer)
         states.append(sentence.judged().findings["answers"].value)
