@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
 
+from command import called
 from pnyx.cli.calibrate import _warnings
 from pnyx.cli.judge_runs import counts_line, needs_out, say_kept
 from pnyx.cli.measure.commands import _task_of
@@ -282,3 +285,18 @@ def test_types_and_defaults_of_options():
     assert _without_none(int) == (int, False)
     assert plain_type(tuple[FileName, ...] | None) == (str, TextKind.FILE)
     assert plain_type(float) == (float, None)
+
+
+def test_the_last_value_of_a_setting_counts(own_place, capsys):
+    saved = ("prompt", "support", "--set", "batch=3", "--set", "batch=2", "--save-config", "c.toml")
+    assert called(capsys, *saved)[0] == 0
+    assert "batch = 2" in Path("c.toml").read_text()
+    code, _, err = called(capsys, "prompt", "support", "--set", "bach=3")
+    assert code == 2
+    assert "--set bach: no such setting; did you mean batch?" in err
+    _, _, err = called(capsys, "prompt", "support", "--set", "odd=3")
+    assert "--set odd: no such setting; expected one of batch, probability" in err
+    _, out, _ = called(capsys, "files", "split", "--help-all")
+    text = " ".join(out.split())
+    assert "Repeatable. --strict" not in text
+    assert re.search(r"--column FIELD=COLUMN [^-]*Repeatable\.", text)

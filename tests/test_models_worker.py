@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.responses import RetryPolicy
 from pnyx.models.local import model as local_model
 from pnyx.models.local import worker
@@ -201,3 +202,27 @@ def test_a_schema_is_sent_as_a_grammar_if_there_is_one(grammar):
     assert asked[0]["properties"]["reason"]["maxLength"] == 300
     assert anyio.run(endpoint._reworded, {"model": "m"}) == {"model": "m"}
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kept"),
+    [(Reply("yes", "stop", "m", {}, "text"), 1), (CallFailed("timeout: late"), 0)],
+)
+def test_only_a_reply_of_a_local_model_is_kept(outcome, kept, tmp_path, monkeypatch):
+    process = SimpleNamespace(
+        base_url="http://127.0.0.1:1/v1", key="k", ended=lambda *_: False, window=2048
+    )
+    monkeypatch.setattr(local_model, "Worker", lambda *_, **__: process)
+
+    async def complete(*_: Any) -> Any:
+        return outcome
+
+    monkeypatch.setattr(local_model._LlamaEndpoint, "complete", complete)
+    model = local_model.LocalModel(gguf(tmp_path / "m.gguf", HEAD))
+    assert (model.window, model.response_format, model.retries) == (None, "json_schema", 0)
+    replies: list[Reply] = []
+    request = ChatRequest((Message("user", "Why?"),))
+    assert anyio.run(lambda: model.complete(request, replies.append)) == outcome
+    assert len(replies) == kept
+    assert anyio.run(lambda: model.complete(request)) == outcome
+    assert model.window == 2048

@@ -45,6 +45,17 @@ def test_sentences_of_a_cosine_of_0_8_are_one_claim(cosine, claims):
     ] * (claims == 2)
 
 
+@pytest.mark.parametrize("cosines", [("0.1", "0.95"), ("0.95", "0.1")])
+def test_claims_of_as_many_documents_are_in_the_order_of_their_cosine_to_the_topic(cosines):
+    texts = (f"Fares fell by {cosine} per cent in all towns." for cosine in cosines)
+    documents = tuple(Document(str(n), text) for n, text in enumerate(texts))
+    sources = [NuggetSource(Question("q", "Fares?"), documents)]
+    (drafted,) = extract_banks(sources, embedder=Vectors())
+    assert ["0.95" in nugget.text for nugget in drafted.bank.nuggets] == [True, False]
+    (drafted,) = extract_banks(sources, embedder=Vectors(), most=1)
+    assert ["0.95" in nugget.text for nugget in drafted.bank.nuggets] == [True]
+
+
 @pytest.mark.parametrize(("words", "left"), [(7, 1), (8, 0)])
 def test_eight_words_in_a_row_are_a_quotation(words, left):
     document = Document("d", "one two three four five six seven eight nine")
