@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from command import called, write_rows
 from pnyx.core.errors import InputError
-from pnyx.housekeeping import doctor
+from pnyx.core.records import Question
+from pnyx.housekeeping import demo, doctor
 from pnyx.housekeeping.merge_command import _kind
 from pnyx.housekeeping.prompt import _sample, _visible
 from pnyx.housekeeping.repeat import _end, _expected, _first_difference, _reasons
 from pnyx.housekeeping.validate import _is_index
 from pnyx.models.chat.open_endpoint import endpoint_from
+from pnyx.stats.base import Measured
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -53,6 +59,62 @@ def test_only_a_demo_or_an_empty_folder_is_replaced(files, goes_on, monkeypatch,
     expected = "pnyx: it goes on" if goes_on else "pnyx: out: exists and was not written by pnyx d"
     assert (code, out) == (2, "")
     assert err.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("scored", "complete", "status"), [(2, True, 0), (1, True, 3), (2, False, 3)]
+)
+def test_a_demo_writes_its_figures_and_says_what_is_unscored(
+    scored, complete, status, monkeypatch, call
+):
+    question = Question("voting", "Should voting be compulsory?")
+    case = SimpleNamespace(question=question, complete=complete)
+    judge = SimpleNamespace(name="j", card="good")
+    measures = {"support": Measured(0.5, scored, 2)}
+    monkeypatch.setattr(demo, "open_model", lambda *_: nullcontext())
+    monkeypatch.setattr(demo, "open_writer", lambda *_: SimpleNamespace(name="w"))
+    monkeypatch.setattr(demo, "default_judge", lambda *_: judge)
+    monkeypatch.setattr(demo, "watched", nullcontext)
+    monkeypatch.setattr(demo, "_argue", lambda *_: ([case], {}))
+    monkeypatch.setattr(demo, "_measured", lambda *_: measures)
+    monkeypatch.setattr(demo, "demo_table", lambda _: ["figures"])
+    monkeypatch.setattr(demo, "_as_called", lambda: "pnyx")
+    code, out, _ = call("demo", "--out", "a b")
+    assert code == status
+    assert "1 questions argued and judged in 0 s; the reports are in a b" in " ".join(out.split())
+    assert "judged by the packaged models; the end of each report" in out
+    assert out.splitlines()[-5:] == [
+        "argue from a folder:",
+        """  pnyx argue 'a b/rent' "Does rent control reduce the supply of housing?\"""",
+        "open this first:     a b/voting.html",
+        "ask in a browser:    pnyx serve 'a b/example.index'",
+        "look at the results: pnyx view 'a b'",
+    ]
+    manifest = json.loads(Path("a b/manifest.json").read_text())
+    assert (manifest["kind"], manifest["writer"]) == ("pnyx-demo", "w")
+    assert manifest["judge"] == {"name": "j", "card": "good"}
+    row = {"support": measures["support"].row()}
+    assert manifest["measures"] == row
+    assert json.loads(Path("a b/measures.json").read_text()) == {"measures": row, "per_group": {}}
+    code, out, _ = call("demo", "--out", "a b", "--json")  # replaces its own
+    assert (code, json.loads(out)["out"]) == (status, "a b")
+
+
+def test_a_printed_command_works_in_the_same_shell(monkeypatch, tmp_path):
+    script = tmp_path / "my bin" / "pnyx"
+    script.parent.mkdir()
+    script.write_text("")
+    found: list[str | None] = [str(script)]
+    monkeypatch.setattr(shutil, "which", lambda _: found[0])
+    for name, on_path, command in (
+        (script, script, "pnyx"),
+        (script, None, f"'{script}'"),
+        (script, tmp_path / "other", f"'{script}'"),
+        (tmp_path / "__main__.py", None, "pnyx"),
+    ):
+        found[0] = None if on_path is None else str(on_path)
+        monkeypatch.setattr(sys, "argv", [str(name)])
+        assert demo._as_called() == command
 
 
 def test_files_of_the_example_are_never_overwritten(call):
