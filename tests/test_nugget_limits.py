@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from chat_server import ChatServer
-from pnyx.core.nuggets import Nugget, NuggetBank
-from pnyx.core.records import Document, Question
+from command import called
+from pnyx.core.errors import InputError
+from pnyx.core.nuggets import Nugget, NuggetBank, NuggetReference
+from pnyx.core.records import Document, Question, md5_of
 from pnyx.judging.answers import Judged, Provenance
 from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
-from pnyx.reports.nuggets.claims import extract_banks, without_quotations
+from pnyx.reports.nuggets.claims import (
+    extract_banks,
+    hidden_claims,
+    restored_claims,
+    without_quotations,
+)
 from pnyx.reports.nuggets.growth import Growing, reply_shape
 from pnyx.reports.nuggets.merge import merge_banks
 from pnyx.reports.nuggets.model_banks import DraftedBank, NuggetSource, create_banks, rate_banks
@@ -65,6 +73,32 @@ def test_eight_words_in_a_row_are_a_quotation(words, left):
     assert len(drafted.bank.nuggets) == left
     quoting = ["1 nuggets quote a document and are left out (no_text)"] * (1 - left)
     assert drafted.problems == ("before", *quoting)
+
+
+def test_hidden_claims_are_found_again_in_their_documents():
+    text = "Bus fares fell by a tenth in May."
+    claim = Nugget(md5_of(text), text, is_claim=True, references=(NuggetReference("d"),))
+    bank = NuggetBank("q", (claim, Nugget("1", "Why?")))
+    hidden = hidden_claims(replace(bank, nuggets=(claim,)))
+    assert text not in repr(hidden)
+    both = replace(bank, nuggets=(*hidden.nuggets, bank.nuggets[1]))
+    assert restored_claims(both, {"d": Document("d", text)}) == bank
+    assert restored_claims(bank, {}) is bank  # nothing is hidden
+    with pytest.raises(InputError, match="is in none of the documents"):
+        restored_claims(both, {"d": Document("d", "Another text of the document.")})
+
+
+def test_merged_nuggets_need_a_place(capsys, own_place):
+    code, _, err = called(capsys, "nuggets", "merge", "bank.jsonl")
+    assert code == 2
+    assert "Missing option '--out'" in err
+    Path("old.jsonl").write_text("mine")
+    code, _, err = called(capsys, "nuggets", "merge", "bank.jsonl", "--out", "old.jsonl")
+    assert code == 2
+    assert "exists and may have been edited" in err
+    code, _, err = called(capsys, "nuggets", "merge", "bank.jsonl", "--out", "b", "--plan")
+    assert code == 2
+    assert "--plan: questions on answers depend on verdicts on nuggets" in err
 
 
 def fold(growing: Growing, *texts: str) -> None:
