@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -245,7 +245,7 @@ def test_a_minute_is_divided_among_the_endpoints_that_are_probed(monkeypatch):
         return probe.ProbeReport(model.address, model.model, problem="not probed")
 
     monkeypatch.setattr("pnyx.models.chat.probe.probe", look)
-    monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
+    monkeypatch.setattr(doctor, "time", SimpleNamespace(monotonic=lambda: 1000.0))
     urls = [f"http://127.0.0.1:{port}/v1#m" for port in (1, 2)]
     rows = doctor._endpoints(urls, doctor.DoctorSpec())
     assert [row["problem"] for row in rows] == ["not probed"] * 2

@@ -79,6 +79,7 @@ def test_a_demo_writes_its_figures_and_says_what_is_unscored(
     monkeypatch.setattr(demo, "_measured", lambda *_: measures)
     monkeypatch.setattr(demo, "demo_table", lambda _: ["figures"])
     monkeypatch.setattr(demo, "_as_called", lambda: "pnyx")
+    monkeypatch.setattr(demo, "time", SimpleNamespace(monotonic=lambda: 7.0))
     code, out, _ = call("demo", "--out", "a b")
     assert code == status
     assert "1 questions argued and judged in 0 s; the reports are in a b" in " ".join(out.split())
