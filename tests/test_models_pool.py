@@ -251,7 +251,8 @@ def two_addresses(**policy: Any) -> tuple[EndpointPool, Any, Any]:
     retry = RetryPolicy(first_wait=8.0, longest_wait=30.0, **policy)
     pool = endpoint_from(["http://a.org/v1#m", "http://b.org/v1#m"], retry=retry)
     assert isinstance(pool, EndpointPool)
-    return pool, *pool._health
+    first, second = pool._health
+    return pool, first, second
 
 
 def test_an_address_rests_for_longer_each_time_and_is_tried_alone(clock, monkeypatch):

@@ -78,7 +78,9 @@ def test_vectors_of_one_length_are_believed_and_scaled_to_length_1():
     assert isinstance(endpoint._believed([np.array([0.0, 0.0])]), CallFailed)
     assert isinstance(endpoint._believed([np.array([1.0, np.inf])]), CallFailed)
     assert endpoint._dimensions is None
-    huge, tiny = endpoint._believed([np.array([3e300, 4e300]), np.array([3e-300, 0.0])])
+    believed = endpoint._believed([np.array([3e300, 4e300]), np.array([3e-300, 0.0])])
+    assert not isinstance(believed, CallFailed)
+    huge, tiny = believed
     assert huge.tolist() == pytest.approx([0.6, 0.8])
     assert tiny.tolist() == [1.0, 0.0]
     assert (endpoint.dimensions, huge.dtype) == (2, np.float32)
@@ -120,7 +122,8 @@ class Refusing(EmbeddingEndpoint):
         return refused or [np.array([float(len(text))], dtype=np.float32) for text in texts]
 
     def ask(self, *texts: str) -> list[float]:
-        vectors = anyio.run(self._ask, None, list(texts))
+        wire: Any = None
+        vectors = anyio.run(self._ask, wire, list(texts))
         return [float(vector[0]) for vector in vectors]
 
 

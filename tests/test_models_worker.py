@@ -189,7 +189,7 @@ def test_explanations_of_a_local_model_are_short():
 def test_a_schema_is_sent_as_a_grammar_if_there_is_one(grammar):
     asked: list[Any] = []
 
-    def write(schema: Any) -> str | None:
+    def write(schema: Any) -> Any:
         asked.append(schema)
         return grammar
 

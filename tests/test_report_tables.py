@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from command import rows_of, write_rows
 from pnyx.core.errors import OptionError
+from pnyx.core.records import LeaderboardCell
+from pnyx.formats import Leaderboard
 from pnyx.formats.reports.judged_report import (
     JudgedAnswer,
     JudgedCitation,
@@ -16,12 +21,15 @@ from pnyx.formats.reports.judged_report import (
     NodeAnswer,
 )
 from pnyx.judging.options import JudgeSpec
+from pnyx.reports.leaderboards.agreement import compare_leaderboards
 from pnyx.reports.measure_command import MeasureReportSpec
 from pnyx.reports.measures.registry import MAIN, SHOWN, measure_report
 from pnyx.reports.open_reports import _needs_probabilities
 from pnyx.reports.options import ReportJudgeSpec
 from pnyx.reports.pages.judged_reader import _ReportMeasures
 from pnyx.reports.pages.measure_definitions import with_reports
+from pnyx.reports.runs import merge_reports
+from pnyx.stats.base import Bootstrap
 
 
 @pytest.mark.parametrize(
@@ -159,3 +167,48 @@ def test_when_each_answer_needs_a_probability(options, needed):
     chosen = {name: value for name, value in options.items() if name in fields}
     assert chosen == options
     assert _needs_probabilities(ReportJudgeSpec(**options)) is needed
+
+
+def test_the_reports_of_shares_are_merged_by_run_and_topic(tmp_path):
+    for share, (run, topic) in (("1", ("b", "7")), ("2", ("a", "8"))):
+        row = replace(report(topic, True), run_id=run).row()
+        write_rows(tmp_path / share / "reports.jsonl", [row])
+    shares, out = [tmp_path / "1", tmp_path / "2"], tmp_path / "out"
+    out.mkdir()
+    manifest: dict[str, Any] = {}
+    merge_reports(shares, out, manifest)
+    assert list(manifest) == ["reports"]
+    assert (manifest["reports"]["runs"], manifest["reports"]["reports"]) == (2, 2)
+    assert [(row["run_id"], row["topic_id"]) for row in rows_of(out / "reports.jsonl")] == [
+        ("a", "8"),
+        ("b", "7"),
+    ]
+    manifest = {"record": {"command": "judge report", "outputs": {}}}
+    merge_reports(shares, out, manifest)
+    digest = hashlib.sha256((out / "reports.jsonl").read_bytes()).hexdigest()
+    outputs = {"out/reports.jsonl": digest}
+    assert manifest["record"] == {"command": "judge report", "outputs": outputs}
+
+
+def test_measures_of_different_names_are_compared_as_they_are_paired():
+    def board(name: str, measure: str) -> Leaderboard:
+        cells = (
+            LeaderboardCell(run, topic, measure, value / 4)
+            for value, run in enumerate("abc")
+            for topic in "123456"
+        )
+        return Leaderboard(name, tuple(cells), ())
+
+    pairs = [("x", "y")]
+    result = compare_leaderboards(
+        [board("one", "x")], board("two", "y"), pairs=pairs, bootstrap=Bootstrap(0)
+    )
+    (comparison,) = result.comparisons
+    names = (comparison.leaderboard, comparison.reference)
+    assert names == ("one", "two")
+    assert (comparison.measure, comparison.reference_measure) == ("x", "y")
+    assert comparison.points == [("a", 0.0, 0.0), ("b", 0.25, 0.25), ("c", 0.5, 0.5)]
+    assert comparison.undefined == 0
+    rows = result.rows()
+    assert [row["figure"] for row in rows][-1] == "accuracy"
+    assert (rows[-1]["value"], rows[-1]["runs"], len(rows)) == (1.0, 3, 7)
