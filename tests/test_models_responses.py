@@ -12,6 +12,7 @@ from pnyx.core.errors import ModelError
 from pnyx.models.chat.endpoint import ChatEndpoint, _enter
 from pnyx.models.chat.ledger import Bound, Reservation
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.http import transport
 from pnyx.models.http.addresses import Secrets
 from pnyx.models.http.dialect import Dialect
 from pnyx.models.http.limiter import AdaptiveLimiter
@@ -284,3 +285,29 @@ def test_a_slot_is_free_again_after_an_attempt():
 
     assert anyio.run(hold) == (1, 1)
     assert (limiter.under_way, limiter.free, limiter.limit, limiter.ceiling) == (0, 2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("under_way", "silent", "told", "next_look"),
+    [(1, 9.8, [], 0.2), (2, 9.9, [(9.9, 2)], 10.0), (1, 12.0, [(12.0, 1)], 10.0), (0, 12.0, [], 0)],
+)
+def test_silence_is_told_while_a_request_is_open(monkeypatch, under_way, silent, told, next_look):
+    lines: list[tuple[float, int]] = []
+    looks: list[float] = []
+
+    def later(token: object, seconds: float, look: object) -> str:
+        looks.append(seconds)
+        return "timer"
+
+    monkeypatch.setattr(transport, "_later", later)
+    monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    wire: Any = ChatEndpoint(
+        "http://127.0.0.1:1/v1", "test", retry=RetryPolicy(silence=10.0)
+    )._wire()
+    wire._on_silence = lambda seconds, count: lines.append((round(seconds, 6), count))
+    wire._token, wire._cancel_timer = None, "timer"
+    wire._under_way, wire._heard = under_way, 100.0 - silent
+    wire._look()
+    assert lines == told
+    assert looks == pytest.approx([next_look] if next_look else [])
+    assert wire._cancel_timer == ("timer" if next_look else None)
