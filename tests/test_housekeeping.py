@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from contextlib import nullcontext
+from dataclasses import make_dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -355,3 +356,15 @@ def test_a_local_model_takes_no_other_fields():
     assert (same.address, same.concurrency) == ("http://a.org/v1", 32)
     pool: Any = endpoint_from(["http://a.org/v1#m", "http://b.org/v1#m"], fields={"k": 1})
     assert (pool.concurrency, pool.fields) == (64, {"k": 1})
+
+
+@pytest.mark.parametrize(("problem", "warned"), [("", False), ("disk full", True)])
+def test_a_file_that_was_not_made_smaller_is_warned_of(problem, warned, monkeypatch, call):
+    fields = ("replies", "content_bytes", "bytes_before", "bytes_after", "dry_run")
+    cleared = make_dataclass("Cleared", [*fields, "not_compacted"])(2, 10, 99, 50, False, problem)
+    monkeypatch.setattr("pnyx.judging.store.maintenance.clear_store", lambda *_, **__: cleared)
+    code, out, err = call("store", "--finish", "stop", "--delete")
+    assert code == 0
+    assert "2 replies" in out
+    assert " deleted; the file: " in out
+    assert ("the file was not made smaller: disk full" in err) is warned
