@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import time
+from typing import Any
 
 import anyio
 import pytest
@@ -14,10 +15,10 @@ from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.model import ChatModel
 from pnyx.models.chat.open_endpoint import endpoint_from
-from pnyx.models.chat.pool import EndpointPool
+from pnyx.models.chat.pool import EndpointPool, _Tried
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.flow import run_all
-from pnyx.models.http.responses import RetryPolicy
+from pnyx.models.http.responses import Retryable, RetryPolicy
 
 HASTY = RetryPolicy(timeout=60, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.1)
 
@@ -234,3 +235,122 @@ def test_where_nothing_listens_the_run_ends_and_one_such_address_is_passed_over(
     nowhere = endpoint_from(["http://127.0.0.1:9/v1#test", gone.spec], retry=HASTY)
     with pytest.raises(ModelError, match=r"none of 2 endpoints.*cannot be reached"):
         ask_all(nowhere, 1)
+
+
+# --- which address is asked next, with a clock of the test's own
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("pnyx.models.chat.pool.time.monotonic", lambda: now[0])
+    return now
+
+
+def two_addresses(**policy: Any) -> tuple[EndpointPool, Any, Any]:
+    retry = RetryPolicy(first_wait=8.0, longest_wait=30.0, **policy)
+    pool = endpoint_from(["http://a.org/v1#m", "http://b.org/v1#m"], retry=retry)
+    assert isinstance(pool, EndpointPool)
+    first, second = pool._health
+    return pool, first, second
+
+
+def test_an_address_rests_for_longer_each_time_and_is_tried_alone(clock, monkeypatch):
+    monkeypatch.setattr("random.uniform", lambda low, high: high)
+    _, first, _ = two_addresses()
+    assert first.ready()
+    assert [first.failed() for _ in range(3)] == [False, False, True]
+    assert (first.wait, first.on_trial, first.ready()) == (8.0, True, False)
+    assert not first.failed()  # it was asked before it rested
+    assert first.wait == 8.0
+    for wait in (16.0, 30.0, 30.0):
+        clock[0] += first.wait
+        assert (first.wait, first.ready()) == (0, True)
+        first.endpoint.limiter.under_way = 1
+        assert not first.ready()  # on trial, it gets one request at a time
+        first.endpoint.limiter.under_way = 0
+        assert not first.failed()  # it is said once that it rests
+        assert first.wait == wait
+    first.served()
+    assert (first.failures, first.on_trial, first.wait) == (0, False, 0)
+    first.endpoint.limiter.under_way = 1
+    assert first.ready()
+    first.rest(5.0)
+    first.rest(3.0)
+    assert (first.wait, first.on_trial) == (5.0, False)
+
+
+def test_a_waiting_request_goes_to_an_address_that_is_ready(clock):
+    pool, first, second = two_addresses()
+
+    def tried(**fields: Any) -> Any:
+        return _Tried(before={}, **fields)
+
+    assert not pool._is_better_off(first, tried())  # it need not wait
+    first.rest(5.0)
+    assert pool._is_better_off(first, tried())
+    assert pool._is_better_off(first, tried(times={second: 5}))
+    assert not pool._is_better_off(first, tried(times={second: 6}))  # all others were tried
+    assert pool._is_better_off(first, tried(times={first: 1, second: 5}))
+    assert not pool._is_better_off(first, tried(refused={second: CallFailed("rejected")}))
+    pool.left_out[second.endpoint.base_url] = "gone"
+    assert not pool._is_better_off(first, tried())
+    clock[0] += 5.0
+    pool.left_out = {first.endpoint.base_url: "gone"}
+    assert pool._is_better_off(first, tried())
+    second.rest(1.0)
+    assert not pool._is_better_off(first, tried())
+
+
+def test_a_request_gets_as_many_attempts_as_at_one_address():
+    pool, first, second = two_addresses(attempts=4, connect_attempts=2)
+    unreachable, late = (Retryable(CallFailed("x"), kind) for kind in ("unreachable", "timeout"))
+    assert pool._attempts(_Tried(before={})) == 4
+    assert pool._attempts(_Tried(before={}, last={first: unreachable})) == 2
+    assert pool._attempts(_Tried(before={}, last={first: unreachable, second: late})) == 4
+
+
+def test_the_least_tried_address_with_the_most_room_is_next(clock):
+    pool, first, second = two_addresses()
+
+    def after(**fields: Any) -> Any:
+        return anyio.run(pool._next, _Tried(before={}, **fields))
+
+    second.endpoint.limiter.under_way = 1
+    assert after() is first
+    first.endpoint.limiter.under_way = 2
+    assert after() is second
+    assert after(times={second: 1}) is first
+    assert after(times={first: 6, second: 1}) is None
+    assert after(times={first: 6}) is second
+    refused = {first: CallFailed("rejected")}
+    assert after(refused=refused) is second
+    assert after(refused={**refused, second: CallFailed("rejected")}) is None
+    second.rest(9.0)
+    assert after(times={first: 6}) is second  # its last chance, though it rests
+    assert after() is first
+    pool.left_out[first.endpoint.base_url] = "no key"
+    pool.left_out[second.endpoint.base_url] = "no model"
+    with pytest.raises(ModelError, match="none of 2 endpoints can be used; the last: no model"):
+        after()
+
+
+def test_a_failing_address_is_mentioned_once_while_there_is_another(clock):
+    pool, first, second = two_addresses()
+    lines: list[str] = []
+    pool.on_wait = lines.append
+    failed = Retryable(CallFailed("server_error: no"), "http")
+    tried = _Tried(before={}, times={first: 1})
+    for _ in range(3):
+        pool._failed(first, failed, tried)
+    assert lines == [
+        "http://a.org/v1 has failed 3 times in a row (server_error: no); it is paused, and its "
+        "requests go elsewhere"
+    ]
+    assert (pool.retries, tried.last) == (3, {first: failed})
+    pool._leave_out(first.endpoint, ModelError("gone"))
+    for _ in range(3):
+        pool._failed(second, failed, tried)
+    assert len(lines) == 1  # there is no other
+    assert pool.usable == (second.endpoint,)
+    assert (pool.concurrency, pool.address) == (32, "http://a.org/v1, http://b.org/v1")

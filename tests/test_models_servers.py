@@ -186,7 +186,7 @@ def refusing(names: Sequence[str], status: int = 400, words: str = "Bad Request"
     return answer
 
 
-@pytest.mark.parametrize("status", quick_cases([400, 403, 404, 405, 422, 500, 501], {400}))
+@pytest.mark.parametrize("status", quick_cases([400, 403, 404, 405, 422, 500, 501], {400, 500}))
 @pytest.mark.parametrize(
     "refused", [["logprobs"], ["json_schema"], ["json_schema", "json_object"], ["system"]]
 )

@@ -7,6 +7,8 @@ import json
 import random
 import time
 import zlib
+from types import SimpleNamespace
+from typing import Any
 
 import anyio
 import pytest
@@ -17,7 +19,7 @@ from chat_server import ChatServer, Handler
 from growth import grows_linearly
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.types import ChatRequest, Message, Reply
-from pnyx.models.http import transport
+from pnyx.models.http import body, transport
 from pnyx.models.http.body import DamagedError, Inflate
 from pnyx.models.http.flow import MemoryBudget, run_all
 from pnyx.models.http.responses import RetryPolicy
@@ -228,3 +230,43 @@ def test_a_reply_in_several_members_is_whole():
         server.RequestHandlerClass = Zipped
         (reply,) = ask(server, 1, 1)
     assert reply.text == "fine"
+
+
+def read(content: bytes, limit: int, *, cut: bool = False, **headers: str) -> tuple[bytes, bool]:
+    """Read a body of these bytes in pieces of 100, as `body.read_body` does."""
+
+    async def pieces():
+        for start in range(0, len(content), 100):
+            yield content[start : start + 100]
+
+    response: Any = SimpleNamespace(
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+        aiter_raw=pieces,
+    )
+    return anyio.run(lambda: body.read_body(response, limit, cut=cut))
+
+
+@pytest.mark.parametrize(("size", "fits"), [(1000, True), (1001, False)])
+def test_a_body_is_read_up_to_its_limit(size, fits):
+    content = random.Random(1).randbytes(size)
+    assert read(content, 1000) == ((content, False) if fits else (b"", True))
+    assert read(content, 1000, cut=True) == (content[:1000], not fits)
+    packed = gzip.compress(content, 0)  # some bytes longer than its content
+    assert read(packed, 1000, content_encoding="gzip") == (b"", True)
+    assert read(packed, len(packed), content_encoding="gzip") == (content, False)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(1000, True), (1001, False)])
+def test_a_packed_body_is_limited_by_what_is_in_it(size, fits):
+    sent = gzip.compress(b"a" * size)
+    assert read(sent, 1000, content_encoding="gzip") == (b"a" * size * fits, not fits)
+    assert read(sent, 1000, cut=True, content_encoding="gzip") == (b"a" * 1000, not fits)
+
+
+@pytest.mark.parametrize(
+    ("length", "fits"),
+    [("1000", True), ("1001", False), ("9" * 19, False), ("9" * 20, True), ("²", True), ("", True)],
+)
+def test_a_stated_length_above_the_limit_is_refused_at_once(length, fits):
+    assert read(b"a", 1000, content_length=length) == ((b"a", False) if fits else (b"", True))
+    assert read(b"a", 1000, cut=True, content_length=length) == (b"a", False)

@@ -107,7 +107,7 @@ class EmbeddingEndpoint(Endpoint):
             half = len(texts) // 2
             first = await self._ask(wire, texts[:half])
             if not is_too_long(outcome.body):
-                self._batch = min(self._batch, max(1, half))
+                self._batch = min(self._batch, half)
             return first + await self._ask(wire, texts[half:])
         if is_too_long(outcome.body) and len(texts[0]) > 1:
             return await self._ask(wire, [texts[0][: len(texts[0]) // 2]])
