@@ -1,0 +1,177 @@
+"""Limits of measures: what is tried, compared, drawn and accepted, at each boundary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pnyx.core.errors import InputError
+from pnyx.judging.measures.ground_truth import grade_of, read_labels
+from pnyx.judging.measures.raters import measure_raters
+from pnyx.judging.measures.registry import MEASURES, RANKING_MEASURES
+from pnyx.judging.measures.thresholds import Thresholds, measure_amount, measure_thresholds
+from pnyx.judging.verdicts import Verdict
+from pnyx.stats.base import Bootstrap
+
+NO_DRAWS = Bootstrap(0)
+
+
+def thresholds(*probabilities: float, relevant: tuple[int, ...] = (0,)) -> Thresholds:
+    """Measure thresholds for one question, whose documents at these positions are relevant."""
+    annotations = [
+        Verdict(str(n), "q", f"d{n}", value=p >= 0.5, probability=p, judge="j")
+        for n, p in enumerate(probabilities)
+    ]
+    return measure_thresholds(annotations, lambda v: int(v.id) in relevant, bootstrap=NO_DRAWS)
+
+
+def test_thresholds_and_numbers_of_documents_that_are_tried():
+    measured = thresholds(*[0.5] * 1100)
+    assert measured.thresholds.at == pytest.approx([n / 100 for n in range(1, 100)])
+    beyond_fifty = (55, 60, 65, 70, 75, 80, 85, 90, 95, 100, 110, 120, 130, 140, 150, 160, 170,
+                    180, 190, 200, 250, 300, 350, 400, 450, 500, 550, 600, 650, 700, 750, 800, 850,
+                    900, 950, 1000)  # fmt: skip
+    assert measured.cutoffs.at == (*range(1, 51), *beyond_fifty)
+    assert thresholds(0.5, 0.5, 0.5).cutoffs.at == (1, 2, 3)
+
+
+def test_the_best_threshold_is_the_middle_one_of_equally_good_ones():
+    """From 0.21 to 0.80 only the relevant document is taken: 60 thresholds, the 30th is 0.50."""
+    measured = thresholds(0.8, 0.2)
+    assert measured.best_threshold.at == pytest.approx(0.5)
+    assert measured.best_threshold.f1.value == 1.0
+    assert measured.best_cutoff.at == 1
+    # F1 is 2/3 of 2 / (3 + 1) for all, and 1 for the first of three.
+    assert [f1.value for f1 in thresholds(0.9, 0.5, 0.1).cutoffs.f1] == pytest.approx(
+        [1.0, 2 / 3, 1 / 2]
+    )
+
+
+def test_the_amount_counts_documents_from_three_thresholds_on():
+    verdicts = [
+        Verdict(f"{question}{n}", question, value=p and p >= 0.5, probability=p, judge="j")
+        for question, probabilities in (
+            ("none", (None,)), ("less", (0.5, 0.4999)), ("more", (0.9, 0.7, 0.6999))
+        )
+        for n, p in enumerate(probabilities)
+    ]  # fmt: skip
+    amounts = measure_amount(verdicts)
+    assert list(amounts) == ["more", "less", "none"]  # by the mean, then without one
+    assert amounts["more"].reaching == {0.5: 3, 0.7: 2, 0.9: 1}
+    assert amounts["less"].reaching == {0.5: 1, 0.7: 0, 0.9: 0}
+    assert (amounts["none"].mean, amounts["none"].unscored) == (None, 1)
+    assert amounts["less"].expected == pytest.approx(0.9999)
+
+
+@pytest.mark.parametrize(("raters", "has_interval"), [(20, True), (21, False)])
+def test_pairs_of_raters_have_intervals_for_up_to_200_pairs(raters, has_interval):
+    """20 raters are 190 pairs, 21 are 210."""
+    labels = [
+        {"id": str(n), "value": float((n * (rater + 3)) % 5), "annotator": f"r{rater}"}
+        for n in range(6)
+        for rater in range(raters)
+    ]
+    (together,) = measure_raters(None, [labels], bootstrap=Bootstrap(20)).compared
+    assert together.raters == raters
+    assert (together.mean["accuracy"].low is not None) is has_interval
+    assert together.mean["alpha_interval"].low is not None
+
+
+def test_preferences_are_numbers_with_a_tie_in_the_middle():
+    """Values 1, 1, -1 and 1, 0, -1. Within: 2 * 1 / 6. All: mean 1/6, squares 5 - 6 / 36."""
+    asked = {"task": "preference", "judge": "j", "unscored": None}
+    answers = [{"id": str(n), **asked, "value": value} for n, value in enumerate("aab")]
+    labels = [{"id": str(n), "value": value} for n, value in enumerate(["a", "tie", "b"])]
+    (compared,) = measure_raters(answers, [labels], bootstrap=NO_DRAWS).compared
+    expected = 1 - (2 / 6) / (2 * 6 * (5 - 1 / 6) / 30)
+    assert compared.mean["alpha_interval"].value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_grade_is_a_billion(sign):
+    assert grade_of(sign * 1_000_000_000) == sign * 1e9
+    with pytest.raises(InputError, match="expected a number of at most 1000000000"):
+        grade_of(sign * 1_000_000_001)
+
+
+@pytest.mark.parametrize(
+    ("value", "grade"),
+    [(True, 1.0), (False, 0.0), ("Yes", 1.0), ("no", 0.0), ("partially ", 0.5), (2, 2.0)],
+)
+def test_grades_of_labels(value: Any, grade: float):
+    assert grade_of(value) == grade
+
+
+def test_a_label_is_yes_from_above_zero():
+    labels = [
+        {"id": name, "value": value} for name, value in zip("abc", (0, 0.01, -1), strict=True)
+    ]
+    gold = read_labels(labels, "support").gold
+    assert {key: label.yes for key, label in gold.items()} == {"a": False, "b": True, "c": False}
+
+
+@pytest.mark.parametrize(
+    ("values", "span"),
+    [
+        ((1, 2, 3), "from 1 to 3"),
+        ((0.5, 1), "from 0.5 to 1"),
+        ((2, 2), "from 2 to 2"),
+        ((1, 1), ""),
+        ((0, 2), ""),
+        ((-1, 2), ""),
+        ((True, True), ""),
+    ],
+)
+def test_numbers_that_are_all_yes_are_noted_unless_they_are_1(values, span):
+    labels = [{"id": str(n), "value": value} for n, value in enumerate(values)]
+    note = read_labels(labels, "support").scale_note
+    assert span in note
+    assert bool(note) is bool(span)
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "best", "unseen"),
+    [
+        ("f1", 0, 1, 1, 0),
+        ("accuracy", 0, 1, 1, 0),
+        ("auroc", 0, 1, 1, 0),
+        ("ece", 0, 1, 0, 0),
+        ("brier", 0, 1, 0, 0.5),
+        ("spearman", -1, 1, 1, 0),
+        ("kendall", -1, 1, 1, 0),
+        ("kappa", -1, 1, 1, 0),
+        ("alpha_nominal", -1, 1, 1, 0),
+        ("alpha_ordinal", -1, 1, 1, 0),
+        ("alpha_interval", -1, 1, 1, 0),
+        ("mean_absolute_error", 0, float("inf"), 0, 0),
+    ],
+)
+def test_ranges_and_best_values_of_measures(name, low, high, best, unseen):
+    measure = MEASURES[name]
+    assert (measure.low, measure.high, measure.best, measure.unseen) == (low, high, best, unseen)
+
+
+@pytest.mark.parametrize(
+    ("labels", "units"),
+    [
+        ([1.0, 1.0, 1.0, 0.0], {"accuracy": 4, "f1": 3, "auroc": 1}),
+        ([0.0, 0.0], {"accuracy": 2, "f1": 1, "auroc": 1}),  # 1 at least
+        ([0.0, 2.0, 1.0], {"accuracy": 3, "f1": 3, "auroc": 3}),  # not all yes or no
+    ],
+)
+def test_the_number_of_pairs_that_could_make_a_measure_worse(labels, units):
+    gold = np.array(labels)
+    for name, count in units.items():
+        assert MEASURES[name].spread(gold, gold).units == count
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("ndcg@5", 5), ("ndcg@10", 10), ("ndcg@15", 15)])
+def test_ranks_that_count_for_ndcg(name, ranks):
+    """The only relevant document, at the last rank that counts and at the first beyond."""
+    for rank, counts in ((ranks, True), (ranks + 1, False)):
+        gains = np.zeros(20)
+        gains[rank - 1] = 1.0
+        value = RANKING_MEASURES[name].ranked(gains, -np.arange(20.0))
+        assert value == pytest.approx(1 / np.log2(rank + 1) if counts else 0.0)
