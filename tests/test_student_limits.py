@@ -16,11 +16,13 @@ import pnyx.models
 from pnyx.core.errors import InputError
 from pnyx.judging.questions import Support
 from pnyx.judging.stances import ask_relevance
-from pnyx.judging.students import late, lexical, regression
+from pnyx.judging.students import combined, late, lexical, regression
+from pnyx.judging.students.combined import open_parts
 from pnyx.judging.students.lexical import FEATURES, Lexicon
 from pnyx.judging.students.reader import Ids, ReaderScorer
 from pnyx.judging.students.scorers import LinearScorer, Standard, read_parts, read_tokenizer
 from pnyx.judging.students.surface_quality import SURFACE, QualityModel, extract
+from pnyx.models.embed.encoder import load_encoder
 
 WEIGHTS = Path(pnyx.models.__file__).parent / "weights" / "perspectives"
 
@@ -284,3 +286,15 @@ def test_the_strength_that_ranks_left_out_questions_best_is_taken(monkeypatch):
     targets = np.array([0.4999, 0.5] * 3)  # a target is yes from one half on
     fitted = regression.fit_regressions(targets[:, None] - 0.49995, targets, list("aabbcc"))
     assert fitted.strength == 0.3
+
+
+def test_only_version_2_of_closeness_is_read(monkeypatch, tmp_path):
+    for module in (late, lexical):
+        monkeypatch.setattr(module, "load", lambda *_: None)
+    settings: dict[str, Any] = {"late-interaction": {}, "lexical": {}, "closeness": {"features": 3}}
+    with pytest.raises(InputError, match="closeness: "):
+        open_parts(tmp_path, settings)
+    encoder = load_encoder()
+    monkeypatch.setattr(combined, "load_encoder", lambda _: encoder)
+    settings["closeness"]["features"] = 2
+    assert set(open_parts(tmp_path, settings)) == set(settings)
