@@ -22,7 +22,7 @@ from pnyx.judging.calibration.curves import (
     logistic,
 )
 from pnyx.judging.calibration.recalibration import read_calibration
-from pnyx.judging.calibration.selective import choose_thresholds
+from pnyx.judging.calibration.selective import choose_thresholds, error_bound
 from pnyx.judging.dimensions.own import read_own
 from pnyx.judging.llm.prompts import Prompt, parse_prompt, prompt_bytes
 from pnyx.judging.llm.templates import TemplateFault, check_template, rendered
@@ -162,6 +162,24 @@ def test_regions_grow_in_23_equal_steps(right, kept, wrong):
     probabilities = [n / 4000 for n in range(1, 1001)]
     chosen = choose_thresholds(probabilities, [n >= right for n in range(1000)], 0.05)
     assert (chosen.low, chosen.no.kept, chosen.no.errors) == (kept / 4000, kept, wrong)
+
+
+def test_answers_of_a_topic_that_are_wrong_together_count_as_fewer():
+    """Of 50 topics with two answers each, both of one are wrong: the share is 0.02.
+
+    The residuals are 1.96 once and -0.04 for 49 topics: squares sum to 3.92. The design effect is
+    50 / 49 * 3.92 / 100 / (0.02 * 0.98) = 2.04: 100 answers count as 49, and 2 errors as 1.
+    """
+    labels = [n < 2 for n in range(100)]
+    groups = [n // 2 for n in range(100)]
+    chosen = choose_thresholds([0.1] * 100, labels, 0.2, groups)
+    assert (chosen.no.kept, chosen.no.errors) == (100, 2)
+    assert chosen.no.design_effect == pytest.approx(50 / 49 * 0.0392 / 0.0196)
+    assert chosen.no.bound == pytest.approx(error_bound(1, 49))
+    alone = choose_thresholds([0.1] * 100, labels, 0.2, range(100))
+    assert alone.no.design_effect == pytest.approx(100 / 99)
+    ungrouped = choose_thresholds([0.1] * 100, labels, 0.2)
+    assert ungrouped.no.bound == pytest.approx(error_bound(2, 100))
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ import pytest
 
 from pnyx.core.errors import InputError
 from pnyx.judging.measures.ground_truth import grade_of, read_labels
+from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.raters import measure_raters
 from pnyx.judging.measures.registry import MEASURES, RANKING_MEASURES
 from pnyx.judging.measures.thresholds import Thresholds, measure_amount, measure_thresholds
+from pnyx.judging.measures.trials import Decline, measure_decline
 from pnyx.judging.verdicts import Verdict
 from pnyx.stats.base import Bootstrap
 
@@ -175,3 +177,74 @@ def test_ranks_that_count_for_ndcg(name, ranks):
         gains[rank - 1] = 1.0
         value = RANKING_MEASURES[name].ranked(gains, -np.arange(20.0))
         assert value == pytest.approx(1 / np.log2(rank + 1) if counts else 0.0)
+
+
+# --- the decline of a score
+
+
+def decline(*columns: tuple[float, ...], present: Any = None) -> Decline:
+    """Measure the decline of scores, a column for each level."""
+    table = np.array(columns, dtype=np.float64).T
+    asked = np.isfinite(table) if present is None else np.array(present)
+    levels = [float(n) for n in range(len(columns))]
+    return measure_decline(levels, table, asked, np.arange(len(table)), NO_DRAWS)
+
+
+@pytest.mark.parametrize(("step", "strictly"), [(1e-12, False), (1.3e-12, True), (-0.1, False)])
+def test_a_score_falls_by_more_than_rounding_errors(step, strictly):
+    assert decline((0.0, 0.0), (-step, -step)).strictly is strictly
+
+
+def test_a_decline_by_hand():
+    """Means 1, 0.75 and 0.25: off by 1/3, 1/12 and -5/12; r = -0.75 / sqrt(2 * 42 / 144)."""
+    measured = decline((1.0, 1.0), (1.0, 0.5), (0.5, 0.0))
+    assert [point.value for point in measured.points] == [1.0, 0.75, 0.25]
+    assert [step.value for step in measured.steps] == [0.25, 0.5]
+    assert (measured.fall.value, measured.counted, measured.strictly) == (0.75, 3, True)
+    assert measured.pearson.value == pytest.approx(-0.75 / (2 * 42 / 144) ** 0.5)
+    assert decline((1.0, 1.0), (0.5, 0.5)).pearson.value is None  # two levels are a line
+
+
+def test_two_levels_count_at_least():
+    nan = float("nan")
+    measured = decline((1.0, 1.0, 1.0), (0.5, nan, nan), (0.0, nan, nan))
+    assert measured.counted == 2
+    assert (measured.fall.value, measured.fall.scored, measured.fall.asked) == (0.5, 1, 1)
+    unknown = decline((1.0, 1.0), (nan, nan), present=[[True, True], [True, True]])
+    assert unknown.strictly is None
+
+
+# --- prediction-powered means
+
+
+def test_the_mean_of_labels_alone_has_an_interval_from_three_on():
+    """Mean 0.5, variance 0.25: half is t(2) * sqrt(0.25 / 3)."""
+    two = prediction_powered([0.0, 1.0], [0.1, 0.9]).people
+    assert (two.value, two.low) == (0.5, None)
+    three = prediction_powered([0.0, 0.5, 1.0], [0.1, 0.5, 0.9]).people
+    assert three.low == pytest.approx(0.5 - 4.302653 * (0.25 / 3) ** 0.5, abs=1e-6)
+    assert prediction_powered([0.5] * 3, [0.1, 0.5, 0.9]).people.low is None
+
+
+def test_one_further_score_needs_bounds():
+    people, judge = [1.0, 0.0, 1.0, 0.0], [0.9, 0.2, 0.8, 0.1]
+    assert prediction_powered(people, judge, [0.7]).corrected.value is None
+    assert prediction_powered(people, judge, [0.7], bounds=(0, 1)).corrected.value is not None
+    assert prediction_powered(people, judge, [0.7, 0.3]).corrected.value is not None
+
+
+def test_without_further_scores_a_judge_has_no_weight():
+    """Labels alone: t is 0.5 / sqrt((1/3) / 4) with 3 degrees of freedom, p = 0.18169."""
+    estimate = prediction_powered([1.0, 0.0, 1.0, 0.0], [0.9, 0.2, 0.8, 0.1])
+    assert (estimate.trust, estimate.judge, estimate.corrected.value) == (0.0, 0.5, 0.5)
+    assert estimate.worth == pytest.approx(4)
+    assert estimate.p == pytest.approx(0.1817, abs=1e-4)
+
+
+def test_a_judge_that_contradicts_people_has_no_weight_and_one_that_agrees_has_at_most_one():
+    people, further = [1.0, 0.0] * 4, [0.6, 0.4] * 100
+    opposed = prediction_powered(people, [1 - value for value in people], further)
+    assert opposed.trust == 0.0
+    # Covariance 0.05, variance of all 0.0105: 0.05 / (1.04 * 0.0105) is above 1.
+    agreed = prediction_powered(people, [0.4 + 0.2 * value for value in people], further)
+    assert agreed.trust == 1.0
