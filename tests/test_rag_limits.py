@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -13,16 +14,25 @@ import anyio.lowlevel
 import pytest
 
 import pnyx
+from chat_server import ChatServer
 from pnyx.judging import open_models
 from pnyx.judging.answers import Judged, Provenance
 from pnyx.judging.calibration.selective import ConfidenceRegions, Region
 from pnyx.judging.forms import form_of
 from pnyx.judging.forms.base import FormCall, ReplyReading
 from pnyx.judging.llm.json_objects import UnreadableReply
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.llm.leniency import watching_departures
 from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.panel import Cascade
 from pnyx.judging.questions import Rating, Support
+from pnyx.judging.rag.groundedness import SUPPORT_FORMAT
 from pnyx.judging.rag.rag import RAG_FORMATS
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
+from pnyx.models.chat.open_endpoint import endpoint_from
+from pnyx.models.chat.types import Reply, Token
 
 RATING = Rating(
     "1", "Argument.", ("context_relevance",), (1, 5), task="rag", rubric=("p", "q"),
@@ -167,3 +177,79 @@ def test_repeated_calls_are_reported_at_most_every_ten_seconds(monkeypatch):
     clock[0] = 20.5
     report("later")
     assert len(lines) == 2
+
+
+# --- what is read as yes
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "share", "marks"),
+    [
+        (True, False, 0.5, set()),
+        ("yes", "No.", 0.5, {"word"}),
+        ("TRUE", "false", 0.5, {"word"}),
+        ("true", True, 1.0, {"word"}),
+        ("no", "No", 0.0, {"word"}),
+        ("maybe", True, None, set()),
+        (1, True, None, set()),
+    ],
+)
+def test_whether_a_criterion_holds_is_read_from_words(first, second, share, marks):
+    reply = {"context_relevance": {"reason": "", "1": first, "2": second}}
+    question = replace(RATING, scale=(0, 1))
+    if share is None:
+        with pytest.raises(UnreadableReply):
+            read("rag-metric-criteria", question, reply)
+    else:
+        with watching_departures() as departures:
+            assert read("rag-metric-criteria", question, reply).value == share
+        assert departures == marks
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "value", "yes"),
+    [
+        (((True, 0.9), (True, 0.6), (False, 0.3)), 0.6, 2 / 3),
+        (((True, None), (False, None), (False, None)), 1 / 3, 1 / 3),  # without probabilities
+    ],
+)
+def test_the_share_of_supported_sentences_is_the_expected_one(verdicts, value, yes):
+    question = replace(RATING, text="One [1]. Two [1]. Three [1].", dimensions=("groundedness",))
+    answers = [
+        replace(Judged(verdict, Provenance("j"), probability), question=part.question)
+        for part, (verdict, probability) in zip(
+            SUPPORT_FORMAT.parts(question), verdicts, strict=True
+        )
+    ]
+    answer = SUPPORT_FORMAT.join(question, answers, "j")
+    assert isinstance(answer, Judged)
+    assert answer.value == pytest.approx(value)
+    assert answer.notes["yes"] == {"groundedness": pytest.approx(yes)}
+
+
+@pytest.mark.parametrize(
+    ("probability", "expected", "method"),
+    [("tok", 0.75, "token"), ("ask", 0.9, "stated"), ("both", 0.825, "token+stated")],
+)
+def test_a_probability_is_by_token_or_stated_or_the_mean_of_both(probability, expected, method):
+    verdict = {"reason": "", "evidence": "", "answer": "yes", "confidence": 0.9}
+    text = json.dumps(verdict)
+    before, word, after = text.partition("yes")
+    tokens = (
+        Token(before, ((before, 0.0),)),
+        Token(word, ((word, math.log(0.6)), ("no", math.log(0.2)))),
+        Token(after, ((after, 0.0),)),
+    )
+    reply = Reply(text, "stop", "m", {}, "json_schema", tokens)
+    with ChatServer() as server, Store(":memory:") as store:
+        model = StoredModel(endpoint_from([server.spec]), store, offline=True)
+        judge = LlmJudge(model, Asking(probability=probability))
+        question = Support("1", "Fares fell.", "It got cheaper.")
+        request = judge.asking.request([question])
+        store.put(model.key(request), model.name, request, reply)
+        (answer,) = pnyx.ask(judge, [question])
+        assert server.asked() == []
+    assert isinstance(answer, Judged)
+    assert (answer.value, answer.provenance.method) == (True, method)
+    assert answer.probability == pytest.approx(expected)
+    assert ("probabilities" in answer.notes) is (probability != "ask")
