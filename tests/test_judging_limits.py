@@ -306,7 +306,7 @@ def test_rules_read_2000_characters_of_a_sentence(length, seen):
     end = " the reason is unknown"
     statement = "a" * (length - len(end)) + end
     (verdict,) = pnyx.ask(RuleJudge(), [Support("1", statement, statement, task="negative")])
-    assert verdict.value is seen
+    assert getattr(verdict, "value", None) is seen
 
 
 def test_ten_answers_are_printed():

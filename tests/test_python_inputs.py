@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pnyx
+from pnyx.judging.answers import Judged
 from pnyx.judging.questions import Support
 from pnyx.judging.students.rules import RuleJudge
 
@@ -122,17 +123,19 @@ def test_items_without_an_id_are_numbered_from_one() -> None:
     ]
     answers = pnyx.ask(RuleJudge(), items, task="negative")
     assert [answer.question.id for answer in answers if answer.question] == ["1", "x", "3"]
+    wrong: Any
     for wrong in ({"text": "Fares fell."}, 7):
         with pytest.raises(pnyx.InputError, match=r"items?.*\b2\b"):
             pnyx.ask(RuleJudge(), [items[0], wrong], task="negative")
     question = Support("1", "Fares fell.", "It is unknown.", task="negative")
     with pytest.raises(pnyx.InputError, match=r"row 2|:2: "):
-        pnyx.ask(RuleJudge(), iter([question, 7]))
+        pnyx.ask(RuleJudge(), iter([question, wrong]))
 
 
 def test_a_single_item_has_a_single_answer() -> None:
     item = {"text": "Fares fell.", "statement": "It is unknown."}
-    assert pnyx.ask(RuleJudge(), item, task="negative").value is True
     (answer,) = pnyx.ask(RuleJudge(), [item], task="negative")
+    assert isinstance(answer, Judged)
     assert answer.value is True
+    assert pnyx.ask(RuleJudge(), item, task="negative") == answer
     assert pnyx.ask(RuleJudge(), [], task="negative") == []

@@ -36,7 +36,8 @@ def exact(count: int) -> float:
 def normal(count: int, ties: float = 0.0) -> float:
     """Return the p of the normal distribution for the same; `ties` is the sum of t^3 - t."""
     variance = count * (count + 1) * (2 * count + 1) / 24 - ties / 48
-    return math.erfc(count * (count + 1) / 4 / math.sqrt(2 * variance))
+    far: float = count * (count + 1) / 4 / math.sqrt(2 * variance)
+    return math.erfc(far)
 
 
 @pytest.mark.parametrize(

@@ -94,16 +94,10 @@ def test_20000_characters_of_a_text_are_read_for_its_quality():
 
 def test_the_share_of_the_head_for_short_texts():
     """It is 0 up to 4 words, 1 from 8 to 30 and 0 from 60; linear in log(1 + words) between."""
-    model = QualityModel.load()
-    gate = tuple(int(words) for words in model.gate)
-    assert gate == model.gate
-    first, second, third, fourth = gate
-    shares = [model.short_share(words) for words in (first, second, third, fourth, fourth + 1)]
-    assert shares == [0, 1, 1, 0, 0]
-    between = model.short_share(second - 1)
-    assert between == pytest.approx(
-        (math.log(second) - math.log(1 + first)) / (math.log(1 + second) - math.log(1 + first))
-    )
+    share = QualityModel.load().short_share
+    assert [share(words) for words in (4, 8, 30, 60, 61)] == [0, 1, 1, 0, 0]
+    assert share(5) == pytest.approx(math.log(6 / 5) / math.log(9 / 5))
+    assert share(59) == pytest.approx(math.log(61 / 60) / math.log(61 / 31))
 
 
 def test_features_far_from_those_of_training_count_as_six_deviations():
@@ -219,7 +213,8 @@ def test_features_of_late_interaction_by_hand():
     """Four parts, whose closest sentences have cosines 0.9, 0.8, 0.5 and 0.1."""
     eye = np.eye(4, dtype=np.float32)
     sentences = np.diag([0.9, 0.1, 0.8, 0.5]).astype(np.float32)
-    passage = late.TextVectors(np.float32([[0.3, 0.2, 0, 0], [0.1, 0.4, 0, 0]]), sentences)
+    pieces = np.array([[0.3, 0.2, 0, 0], [0.1, 0.4, 0, 0]], dtype=np.float32)
+    passage = late.TextVectors(pieces, sentences)
     question = late.TextVectors(eye[:1], eye[:1])
     definition = late.TextVectors(eye[1:2], eye)
     assert late.interact(passage, question, definition) == pytest.approx(
