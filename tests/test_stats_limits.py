@@ -30,7 +30,7 @@ def signed_ranks(values: list[float]) -> tuple[float, float, float, int]:
 
 def exact(count: int) -> float:
     """Return the exact p if all of `count` differences have one sign: 2 of 2^count patterns."""
-    return 2 / 2**count
+    return 2.0 ** (1 - count)
 
 
 def normal(count: int, ties: float = 0.0) -> float:
