@@ -11,9 +11,11 @@ from pnyx.core.errors import InputError
 from pnyx.judging.measures.ground_truth import grade_of, read_labels
 from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.raters import measure_raters
+from pnyx.judging.measures.rates import CorrectedRate, corrected_rate
 from pnyx.judging.measures.registry import MEASURES, RANKING_MEASURES
 from pnyx.judging.measures.thresholds import Thresholds, measure_amount, measure_thresholds
 from pnyx.judging.measures.trials import Decline, measure_decline
+from pnyx.judging.value_rows import value_rows, yes_no_of
 from pnyx.judging.verdicts import Verdict
 from pnyx.stats.base import Bootstrap
 
@@ -248,3 +250,75 @@ def test_a_judge_that_contradicts_people_has_no_weight_and_one_that_agrees_has_a
     # Covariance 0.05, variance of all 0.0105: 0.05 / (1.04 * 0.0105) is above 1.
     agreed = prediction_powered(people, [0.4 + 0.2 * value for value in people], further)
     assert agreed.trust == 1.0
+
+
+# --- values without files
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        ([0, 1, True], "support"),
+        ([0.0, 1.0], "support"),
+        ([0, 1, 1.5], "quality"),
+        ([0, -0.1], "quality"),
+        (["yes", "no"], "support"),
+        ([True, 2], "quality"),
+    ],
+)
+def test_numbers_beyond_zero_and_one_are_ratings(values, task):
+    rows = value_rows(values, "answers")
+    assert {row["task"] for row in rows} == {task}
+    assert [row["id"] for row in rows] == list(range(1, len(values) + 1))
+    if task == "support":
+        assert {row["value"] for row in rows} <= {True, False}
+
+
+def test_answers_without_a_value_are_unscored_and_labels_are_left_out():
+    values = {"a": 1, "b": None, "c": "no"}
+    rows = value_rows(values, "answers")
+    assert [(row["value"], row["unscored"]) for row in rows] == [
+        (True, None), (None, "no verdict"), (False, None)
+    ]  # fmt: skip
+    assert [row["id"] for row in value_rows(values, "labels")] == ["a", "c"]
+    for number, wrong in ((2, "maybe"), (2, [1])):
+        with pytest.raises(InputError, match=f"{number}.*value: found"):
+            value_rows([{"value": 1}, {"value": wrong}], "answers", "support")
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [(1, True), (0, False), (1.0, True), (2, 2), (0.5, 0.5), ("Yes ", True), ("hm", "hm"),
+     ("partially", True), (None, None)],
+)  # fmt: skip
+def test_words_and_numbers_for_yes_and_no(value, read):
+    found = yes_no_of(value)
+    assert found == read
+    assert isinstance(found, bool) is isinstance(read, bool)
+
+
+# --- corrected shares
+
+
+def rate(*pairs: tuple[bool, bool | None], further: tuple[bool, ...] = ()) -> CorrectedRate:
+    """Correct the share of answers with (answer, label) and further answers without a label."""
+    answers = [
+        {"id": str(n), "task": "support", "judge": "j", "unscored": None, "value": answer}
+        for n, answer in enumerate([*(answer for answer, _ in pairs), *further])
+    ]
+    labels = [{"id": str(n), "value": label} for n, (_, label) in enumerate(pairs)]
+    return corrected_rate(answers, labels, bootstrap=NO_DRAWS)
+
+
+def test_a_judge_must_be_better_than_chance_to_correct_its_share():
+    chance = rate((True, True), (False, True), (True, False), (False, False)).rogan_gladen
+    assert (chance.value, chance.no_interval) == (None, "the judge is no better than chance")
+    alike = rate((True, True), (False, True)).rogan_gladen
+    assert (alike.value, alike.no_interval) == (None, "labels are all alike")
+    better = rate((True, True), (True, True), (True, False), (False, False), further=(False,) * 4)
+    # (3/8 - 1/2) / (1 - 1/2) is below 0.
+    assert better.rogan_gladen.value == 0.0
+    more = rate((True, True), (True, True), (True, False), (False, False), further=(True,) * 4)
+    assert more.rogan_gladen.value == pytest.approx((7 / 8 - 1 / 2) / (1 / 2))
+    assert (more.sensitivity.value, more.specificity.value) == (1.0, 0.5)
+    assert (more.judged.value, more.people.value) == (7 / 8, 0.5)
