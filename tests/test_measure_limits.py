@@ -289,6 +289,7 @@ def test_answers_without_a_value_are_unscored_and_labels_are_left_out():
 @pytest.mark.parametrize(
     ("value", "read"),
     [(1, True), (0, False), (1.0, True), (2, 2), (0.5, 0.5), ("Yes ", True), ("hm", "hm"),
+     ("no", False),
      ("partially", True), (None, None)],
 )  # fmt: skip
 def test_words_and_numbers_for_yes_and_no(value, read):
