@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from chat_server import ChatServer
 from command import rows_of, run, write_rows
 from pnyx.core.errors import InputError
 from pnyx.core.records import Question
+from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.lookup import HumanLabels
 from pnyx.judging.questions import Support
 from pnyx.judging.runs.results import apply_judge
@@ -29,6 +31,7 @@ from pnyx.relevance.definitions import draft_definitions
 from pnyx.relevance.distillation import Distillation, split_questions
 from pnyx.relevance.grades import check_thresholds, write_graded_qrels
 from pnyx.relevance.labelled_pairs import LabelledPair, ShotPool
+from pnyx.relevance.listwise import QuestionDocuments, listed_by_question, write_ranking
 from pnyx.relevance.sampling import PairSample
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -254,3 +257,60 @@ def test_a_scale_of_two_and_of_eleven_points_is_drafted(bounds):
         )
     assert draft.dimensions is not None
     assert (draft.dimensions.scale.low, draft.dimensions.scale.high) == bounds
+
+
+# --- listwise
+
+
+def listed(*rows: dict[str, Any], definition: bool = True) -> list[QuestionDocuments]:
+    base = {"question": "Q?", "document": "D."}
+    return listed_by_question(
+        ((n, {"id": str(n), **base, **row}) for n, row in enumerate(rows, 1)),
+        "items.jsonl",
+        definition=definition,
+    )
+
+
+def test_documents_of_a_question_are_listed_by_rank_and_then_as_they_come():
+    (first, second) = listed(
+        {"doc_id": "a", "group": "g"},
+        {"doc_id": "b", "group": "g", "rank": 2},
+        {"doc_id": "z", "group": "h", "question": "Other?"},
+        {"doc_id": "c", "group": "g", "rank": 1},
+        {"doc_id": "", "group": "g"},
+    )
+    assert first.doc_ids == ("c", "b", "a", "5")
+    assert (first.ranking.id, second.ranking.query, second.doc_ids) == ("g", "Other?", ("z",))
+    (defined,) = listed({"definition": "Costs."})
+    assert defined.ranking.criterion == "Costs."
+    assert listed({"definition": "Costs."}, definition=False)[0].ranking.criterion == ""
+
+
+@pytest.mark.parametrize(
+    ("second", "problem"),
+    [
+        ({"doc_id": "a"}, "items.jsonl:2: Q[?] a appears twice, first in line 1"),
+        ({"stance": "pro"}, "stance: a listwise ranking is by relevance only"),
+        ({"definition": "Else."}, "definition: differs from the first line"),
+        ({"rank": "first"}, "rank: found first, expected a finite number"),
+    ],
+)
+def test_documents_that_cannot_be_listed_together(second, problem):
+    with pytest.raises(InputError, match=problem):
+        listed({"doc_id": "a"}, {"doc_id": "b", **second})
+
+
+def test_a_ranking_is_written_best_first_and_an_unscored_one_in_its_first_order():
+    questions = listed(
+        {"doc_id": "a", "group": "g"}, {"doc_id": "b", "group": "g"},
+        {"doc_id": "c", "group": "h"}, {"doc_id": "d", "group": "h"},
+    )  # fmt: skip
+    by = Provenance("j")
+    stream = StringIO()
+    write_ranking(stream, questions, [Judged([1, 0], by), Unscored("refusal: no", by)], "my run")
+    assert [line.split() for line in stream.getvalue().splitlines()] == [
+        ["g", "Q0", "b", "1", "2.0", "my_run"],
+        ["g", "Q0", "a", "2", "1.0", "my_run"],
+        ["h", "Q0", "c", "1", "2.0", "my_run"],
+        ["h", "Q0", "d", "2", "1.0", "my_run"],
+    ]
