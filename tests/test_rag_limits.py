@@ -59,6 +59,18 @@ def test_formats_that_make_points_ask_for_twenty():
     assert made == {"query-rubric": 20, "rag-rubric": 20}
 
 
+def test_scales_of_formats():
+    scales = {
+        f.name: getattr(f.shape(replace(RATING, scale=(0, 3))), "scale", None) for f in RAG_FORMATS
+    }
+    assert scales.pop("support") == (0, 1)
+    assert scales == {
+        "rag-direct": (0, 10), "direct": (0, 10), "static-rubric": (0, 1), "g-eval": (1, 5),
+        "query-rubric": (1, 5), "rag-rubric": (1, 5), "listwise-rag": (0, 5),
+        "listwise-rag-fine": (0, 5),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("dimension", "grades", "value"),
     [
