@@ -13,6 +13,7 @@ from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.measures.raters import measure_raters
 from pnyx.judging.measures.rates import CorrectedRate, corrected_rate
 from pnyx.judging.measures.registry import MEASURES, RANKING_MEASURES
+from pnyx.judging.measures.summary import summarise_answers
 from pnyx.judging.measures.thresholds import Thresholds, measure_amount, measure_thresholds
 from pnyx.judging.measures.trials import Decline, measure_decline
 from pnyx.judging.value_rows import value_rows, yes_no_of
@@ -323,3 +324,16 @@ def test_a_judge_must_be_better_than_chance_to_correct_its_share():
     assert more.rogan_gladen.value == pytest.approx((7 / 8 - 1 / 2) / (1 / 2))
     assert (more.sensitivity.value, more.specificity.value) == (1.0, 0.5)
     assert (more.judged.value, more.people.value) == (7 / 8, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("yes", "of", "warned"),
+    [(0, 19, False), (0, 20, True), (1, 20, False), (1, 21, True), (19, 20, False), (20, 21, True)],
+)
+def test_shares_below_5_and_above_95_percent_of_20_answers_are_warned_of(yes, of, warned):
+    rows = [
+        {"id": str(n), "task": "support", "judge": "j", "unscored": None, "value": n < yes}
+        for n in range(of)
+    ]
+    summary = summarise_answers(rows, bootstrap=NO_DRAWS)
+    assert (summary.warned is not None) is warned
