@@ -89,6 +89,64 @@ def test_of_two_alternatives_each_is_a_side(question, names):
         assert statement == f"{core}? {bare[:1].upper()}{bare[1:]}."
 
 
+@pytest.mark.parametrize(
+    ("question", "has_two"),
+    [
+        ("Which is better, {} or coal?", (6, 7)),
+        ("Which is better, coal or {}?", (6, 7)),
+        ("{} vs. coal?", (4, 5)),
+        ("coal versus {}", (4, 5)),
+        ("{} or {}?", (2, 3)),
+        ("Should we adopt a cat or a {}?", (3, 4)),  # four words with the article
+    ],
+)
+def test_how_many_words_an_alternative_may_have(question, has_two):
+    """`{}` becomes so many words; with one more, the question has yes and no."""
+    most, more = (
+        question.replace("{}", " ".join(["wind"] * (count - 1) + ["x"]), 1).replace(
+            "{}", " ".join(["sun"] * count)
+        )
+        for count in has_two
+    )
+    assert side_names(Question("q", most)) != ("yes", "no")
+    assert side_names(Question("q", more)) == ("yes", "no")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Coal or coal?",
+        "Coal or gas or wind?",
+        "Cash or neither?",
+        "Do it or not?",
+        "A versus b versus c?",
+        "Is cash or card?",  # begins like a question of yes or no
+        "Which is better, a, b or c?",
+        "Is it better to rent or to buy than to wait?",
+        "Is coal better than gas, or is oil?",
+        "Is better than gas, or vice versa?",
+        "Should we feed the cat or the dog?",  # one can do both
+    ],
+)
+def test_what_is_no_choice_of_two_has_yes_and_no(question):
+    assert side_names(Question("q", question)) == ("yes", "no")
+
+
+@pytest.mark.parametrize(("words", "open_"), [(12, True), (13, False)])
+def test_what_is_typed_without_its_mark_is_open_up_to_twelve_words(words, open_):
+    question = " ".join(["what is", *["so"] * (words - 2)])
+    assert is_open(question) is open_
+    assert is_open(f"{question}?")  # what asks with its mark is open at any length
+
+
+@pytest.mark.parametrize(("length", "whole"), [(200, True), (201, False)])
+def test_the_name_of_a_side_has_at_most_200_characters(length, whole):
+    name = "n" * length
+    first, second = side_names(Question("q", "Zoos?", claims=(f"{name}.", "No zoos.")))
+    assert (first == f"“{name}”") is whole
+    assert second == "“No zoos”"
+
+
 def test_claims_of_its_own_stay_as_they_are_given():
     question = Question("q", "Zoos?", claims=("Zoos teach.", "Zoos harm."))
     assert statements_of(question) == ("Zoos teach.", "Zoos harm.")

@@ -240,6 +240,19 @@ def test_an_old_store_is_read_as_it_is_and_gets_its_checksums_when_written(versi
     assert (stats.version, stats.damaged) == (len(MIGRATIONS), 1)
 
 
+def test_a_store_of_version_4_is_read_with_its_checksums(stored, tmp_path):
+    """It has everything but the claims."""
+    path = Path(shutil.copy(stored, tmp_path))
+    changed(path, "DROP TABLE claims")
+    changed(path, "DELETE FROM _pnyx_migrations WHERE number = 5")
+    with Store(path, read_only=True) as store:
+        assert store.version == 4
+        assert store.get(KEY).reply == REPLY
+    changed(path, "UPDATE replies SET reply_text = 'else'")
+    with Store(path, read_only=True) as store:
+        assert [damage is None for _, _, damage in store.scan()] == [False]
+
+
 def test_what_was_damaged_before_it_got_checksums_is_noticed(tmp_path):
     path = old_store(tmp_path / "old", 3, rows=3)
     changed(path, "UPDATE replies SET usage = '{' WHERE reply_text = 'reply 1'")

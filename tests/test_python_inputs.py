@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import pnyx
+from pnyx.judging.answers import Judged
+from pnyx.judging.questions import Support
+from pnyx.judging.students.rules import RuleJudge
 
 TEXTS = ["Zoos are bad.", "Zoos are good."]
 
@@ -110,3 +113,29 @@ def test_a_run_is_topics_with_scores(run: Any) -> None:
     assert [(r.name, r.measures["RR"].value) for r in result.runs] == [("run", 0.25)]
     named = pnyx.measure_retrieval({"bm25": run}, {"q1": {"d2": 1}, "q2": {"d1": 1}}, ["RR"])
     assert [(r.name, r.measures["RR"].value) for r in named.runs] == [("bm25", 0.25)]
+
+
+def test_items_without_an_id_are_numbered_from_one() -> None:
+    items = [
+        {"text": "Fares fell.", "statement": "It is unknown."},
+        {"id": "x", "text": "Fares fell.", "statement": "It is known."},
+        {"text": "Fares fell.", "statement": "Nobody knows it."},
+    ]
+    answers = pnyx.ask(RuleJudge(), items, task="negative")
+    assert [answer.question.id for answer in answers if answer.question] == ["1", "x", "3"]
+    wrong: Any
+    for wrong in ({"text": "Fares fell."}, 7):
+        with pytest.raises(pnyx.InputError, match=r"items?.*\b2\b"):
+            pnyx.ask(RuleJudge(), [items[0], wrong], task="negative")
+    question = Support("1", "Fares fell.", "It is unknown.", task="negative")
+    with pytest.raises(pnyx.InputError, match=r"row 2|:2: "):
+        pnyx.ask(RuleJudge(), iter([question, wrong]))
+
+
+def test_a_single_item_has_a_single_answer() -> None:
+    item = {"text": "Fares fell.", "statement": "It is unknown."}
+    (answer,) = pnyx.ask(RuleJudge(), [item], task="negative")
+    assert isinstance(answer, Judged)
+    assert answer.value is True
+    assert pnyx.ask(RuleJudge(), item, task="negative") == answer
+    assert pnyx.ask(RuleJudge(), [], task="negative") == []
