@@ -13,8 +13,7 @@ import pytest
 import pnyx
 from command import called, refuser
 from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.audit.checks.summary import MAX_LINES
-from pnyx.audit.display.check import MAX_DISAGREEMENTS, MAX_TEXT, MAX_TEXT_COLUMNS, check_html
+from pnyx.audit.display.check import check_html
 from pnyx.judging.measures.group_figures import MIN_GROUP_LABELS
 
 HOSTILE = "<script>alert(1)</script>\u202e\x00 &amp; '\""
@@ -90,28 +89,26 @@ def test_the_most_confident_disagreements_come_first_then_by_line() -> None:
     assert [row.item.line for row in plain.disagreements] == list(range(2, 22))
 
 
-@pytest.mark.parametrize(("wrong", "left"), [(MAX_DISAGREEMENTS, 0), (MAX_DISAGREEMENTS + 1, 1)])
+@pytest.mark.parametrize(("wrong", "left"), [(100, 0), (101, 1)])
 def test_the_page_shows_at_most_100_disagreements(wrong: int, left: int) -> None:
     page = check_html(pnyx.check(items(400, wrong, group="")))
-    assert page.count("&lt;script&gt;") == MAX_DISAGREEMENTS
+    assert page.count("&lt;script&gt;") == 100
     assert ("Not shown: 1 further disagreement (--json)." in page) == bool(left)
-    assert MAX_DISAGREEMENTS == 100
 
 
 def test_a_long_text_is_cut() -> None:
     long = items(40, 1)
-    for length, cut in ((MAX_TEXT, False), (MAX_TEXT + 1, True)):
+    for length, cut in ((600, False), (601, True)):
         first = long.items[0]
         texts = {"answer": "x" * length}
         item = CheckItem(first.id, first.group, 2, first.verdicts, first.labels, texts=texts)
         table = CheckItems([item, *long.items[1:]], "yes-no", ("judge",), ("human",), "question")
         page = check_html(pnyx.check(table))
-        assert ("x" * MAX_TEXT in page) != cut
-        assert ("x" * (MAX_TEXT - 1) + "…" in page) == cut
+        assert ("x" * 600 in page) != cut
+        assert ("x" * 599 + "…" in page) == cut
 
 
 def test_the_two_columns_with_the_longest_texts_are_shown() -> None:
-    assert MAX_TEXT_COLUMNS == 2
     rows = [
         {"verdict": "no", "label": "no" if n % 2 else "yes", "note": "n" * 5, "passage": "p" * 90,
          "answer": "a" * 6}
@@ -133,7 +130,6 @@ def test_a_summary_has_25_lines_and_counts_the_notes_that_do_not_fit(
 
     Notes of 20 times three words take three lines each, and are shown whole or not at all.
     """
-    assert MAX_LINES == 25
     notes = tuple(f"note {'word of it ' * words}{n}" for n in range(count))
     lines = str(pnyx.check(items(120, 30, notes=notes))).splitlines()
     assert len(lines) <= 25
