@@ -66,7 +66,9 @@ def test_judges_are_compared_on_the_same_rows_and_the_cheapest_good_enough_is_na
     assert "Most accurate: b. Costs are not known" in str(plain)
 
 
-@pytest.mark.parametrize(("errors", "choice"), [(8, "cheap"), (9, "dear"), (24, "dear")])
+@pytest.mark.parametrize(
+    ("errors", "choice"), [(2, "cheap"), (8, "cheap"), (9, "dear"), (24, "dear")]
+)
 def test_a_cheaper_judge_may_lose_2_percent(errors: int, choice: str) -> None:
     """Of 800, 8 errors are 1 % and shown to be less than 2 %; 9 are not, and 24 errors are 3 %."""
     table = [{**row, "c": 0.1, "d": 1} for row in rows(800, cheap=errors, dear=0)]
@@ -77,7 +79,7 @@ def test_a_cheaper_judge_may_lose_2_percent(errors: int, choice: str) -> None:
     wide = pnyx.check(table, **both, **BASE, margin=0.1)
     assert wide.choice is not None
     assert wide.choice.choice == "cheap"
-    assert ("less accurate by less than 0.1." in str(wide)) == (errors == 24)
+    assert ("less accurate by less than 0.1." in str(wide)) == (errors > 2)
 
 
 @pytest.mark.parametrize(
