@@ -365,3 +365,15 @@ def test_a_paired_error_is_better_if_it_falls():
     assert drift.low <= drift.better <= drift.high
     (back,) = compare_figures({"f": now}, {"f": then}, 0.01, Bootstrap(200))
     assert (back.verdict, back.better) == ("worse", pytest.approx(-0.06))
+
+
+def test_judges_that_scored_no_item_in_common_are_not_compared():
+    half = [(True, True)] * 10
+    judges = {
+        "a": judged("a", *half, *[(None, True)] * 10),
+        "b": judged("b", *[(None, True)] * 10, *half),
+    }
+    chosen = choose_joined(judges, {}, bootstrap=NO_DRAWS)
+    (tested,) = chosen.comparisons
+    assert (tested.test.difference, tested.low, tested.against) == (None, None, None)
+    assert not tested.good_enough
