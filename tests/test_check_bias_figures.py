@@ -110,14 +110,19 @@ def test_a_length_bias_needs_texts_of_labelled_items():
     assert length_bias(longest, "judge", bootstrap=NO_DRAWS).column == "b"
 
 
-def test_the_interval_of_a_difference_is_between_minus_two_and_two():
-    """The judge always errs: yes to all longer texts, no to all others, and people the opposite."""
+@pytest.mark.parametrize("favoured", ["longer", "shorter"])
+def test_the_interval_of_a_difference_is_between_minus_two_and_two(favoured):
+    """The judge says yes to all texts of one length only, people to all others but one."""
     rows = [(n < 30, n >= 30) for n in range(60)]
     rows[0] = (True, True)
-    items = table(*rows, answer=lambda n: "word " * (9 if n < 30 else 3))
+    long = favoured == "longer"
+    items = table(*rows, answer=lambda n: "word " * (9 if (n < 30) == long else 3))
     difference = length_bias(items, "judge", bootstrap=Bootstrap(200)).difference
-    assert difference.value == pytest.approx(29 / 30 + 1)
-    assert 1.7 < difference.low < difference.value < difference.high <= 2.0
+    value, ends = difference.value, (difference.low, difference.high)
+    sign = 1 if long else -1
+    assert value == pytest.approx(sign * (29 / 30 + 1))
+    nearest, farthest = sorted(abs(end) for end in ends)
+    assert 1.7 < nearest < abs(value) < farthest <= 2.0
 
 
 def test_measures_of_all_biases_are_of_one_judge():
