@@ -109,3 +109,30 @@ def test_the_probabilities_of_a_passage_by_two_answers():
         ("k", "l"),
         "m+sides",
     )
+
+
+def test_how_far_the_answers_of_a_model_are_used():
+    model: Any = SimpleNamespace(name="m")
+    sure, yes_, no_ = (PassageAnswer(*pair) for pair in (("yes", 0.9), ("yes", 0.6), ("no", 0.6)))
+    pairs = [
+        (sure, None),
+        ("timeout: a", "missing: b"),
+        ("timeout: a", None),
+        ("refusal: c", None),
+        (yes_, no_),
+        ("missing: b", no_),
+        (yes_, yes_),
+    ]
+    weighed = ModelSides(model, QUESTION)._weighed(pairs)
+    assert (weighed.asked, weighed.scored, weighed.unscored) == (7, 4, 3)
+    assert (weighed.again, weighed.agreed, weighed.weight) == (2, 1, 0.5714)
+    assert weighed.reason == "timeout: a"
+    assert weighed.why == (
+        "it classified both claims correctly, and answered on 4 of 7; asked again about 2 in the "
+        "opposite order, it agreed on 1; the packaged judge decided the other 3 (timeout: a)"
+    )
+    whole = ModelSides(model, QUESTION)._weighed([(sure, None)])
+    assert (whole.weight, whole.reason, whole.why) == (
+        1.0, "", "it classified both claims correctly, and answered on 1 of 1",
+    )  # fmt: skip
+    assert ModelSides(model, QUESTION)._weighed([]).weight == 0.0
