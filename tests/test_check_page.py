@@ -13,8 +13,8 @@ import pytest
 import pnyx
 from command import called, refuser
 from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.audit.display.check import check_html
-from pnyx.judging.measures.group_figures import MIN_GROUP_LABELS
+from pnyx.audit.display.check import check_html, check_sections
+from pnyx.display.tables import Table
 
 HOSTILE = "<script>alert(1)</script>\u202e\x00 &amp; '\""
 refused = refuser("check")
@@ -137,14 +137,25 @@ def test_a_summary_has_25_lines_and_counts_the_notes_that_do_not_fit(
     assert (lines[-1] == f"{left} more notes: --json") == bool(left)
 
 
-@pytest.mark.parametrize("size", [MIN_GROUP_LABELS - 1, MIN_GROUP_LABELS])
+def test_the_ratings_of_judge_and_people_are_shown_where_they_differ() -> None:
+    rows = [
+        {"question": f"q{n % 9}", "verdict": 2 if n else 2.5, "label": 1 + n % 2} for n in range(30)
+    ]
+    check = pnyx.check(rows, judge="verdict", human="label", group="question")
+    (table,) = dict(check_sections(check))["Disagreements"]
+    assert isinstance(table, Table)
+    assert [column.name for column in table.columns] == ["line", "group", "judge", "people"]
+    assert table.rows[:2] == [[1, "q0", "2.5", "1"], [3, "q2", "2", "1"]]
+    assert len(table.rows) == 15
+
+
+@pytest.mark.parametrize("size", [19, 20])
 def test_a_small_group_gets_counts_and_no_figure(size: int) -> None:
-    assert MIN_GROUP_LABELS == 20
     (judge,) = pnyx.check(items(6 * size, 6)).judges
     assert {group.right for group in judge.groups} == {size - 1}
     assert all(group.accuracy.scored == size for group in judge.groups)
     has = {group.accuracy.value is not None for group in judge.groups}
-    assert has == {size >= MIN_GROUP_LABELS}
+    assert has == {size == 20}
 
 
 # The command -------------------------------------------------------------------------------------
