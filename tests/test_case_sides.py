@@ -9,11 +9,13 @@ import pytest
 
 from pnyx.cases.argument import _best, _counts, _likely, _longest
 from pnyx.cases.model_sides import ModelSides, PassageAnswer, _by_number, joined_shares
-from pnyx.cases.passage_sides import BY_MODEL, BY_PASSAGE
+from pnyx.cases.passage_sides import BY_MODEL, BY_PASSAGE, SideChances
 from pnyx.cases.plan import Plan
+from pnyx.cases.side_assignment import Placing, _is_answered, model_of
 from pnyx.cases.side_choice import PlacedPassage, settled_by_label
 from pnyx.core.records import Document, Question
 from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.models.http.flow import run_blocking
 from pnyx.search.sides import SideVerdict
 from pnyx.search.topics import TopicMatch
 
@@ -136,3 +138,54 @@ def test_how_far_the_answers_of_a_model_are_used():
         1.0, "", "it classified both claims correctly, and answered on 1 of 1",
     )  # fmt: skip
     assert ModelSides(model, QUESTION)._weighed([]).weight == 0.0
+
+
+class Reading:
+    """A language model that keeps the texts that it is asked about."""
+
+    def __init__(self, *, passed: bool) -> None:
+        self.passed, self.texts = passed, [""]
+
+    async def judge(self, texts: Any) -> list[Any]:
+        self.texts = list(texts)
+        return [SideChances(0.5, 0.1)] * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("asked", "size", "labelled", "fills_up", "count"),
+    [
+        (5, 4, [False, False], True, 4),  # as many as the index has
+        (5, 9, [False, False], True, 5),
+        (5, 9, [False, True], True, 5),
+        (5, 9, [False, False], False, 2),
+        (5, 9, [False, True], False, 1),
+        (1, 9, [False, False], True, 1),
+    ],
+)
+def test_a_plan_asks_about_as_many_passages_as_may_be_retrieved(
+    asked: int, size: int, labelled: list[bool], fills_up: bool, count: int
+) -> None:
+    """Texts that stand in for them are a number and 120 words."""
+    reading: Any = Reading(passed=True)
+    searcher: Any = SimpleNamespace(engine=range(size))
+    judge: Any = None
+    plan = Plan(asked=asked)
+    placing = Placing(searcher, QUESTION, judge, plan, None, reading, fills_up=fills_up)
+    documents = [Document("a", "Text a."), Document("b", "Text b.")]
+    answers = run_blocking(lambda: placing._by_model(documents, labelled))
+    assert len(reading.texts) == count
+    known = min(asked, labelled.count(False))
+    assert all(len(text.split()) == 121 for text in reading.texts[known:])
+    assert set(answers) == ({"a", "b"} if asked > 1 else {"a"})
+    assert [_is_answered(answers[name]) for name in answers] == [True] * len(answers)
+    reading.passed = False
+    assert run_blocking(lambda: placing._by_model(documents, labelled)) == {}
+
+
+def test_what_counts_as_an_answer():
+    assert _is_answered(SideChances(0.0, 0.0))
+    assert not _is_answered("missing: not in the reply")
+    assert not _is_answered(None)
+    plain: Any = SimpleNamespace(name="j")
+    assert model_of(plain) is None
+    assert model_of(SimpleNamespace(name="j", model="no model")) is None  # type: ignore[arg-type]
