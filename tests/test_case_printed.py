@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from case_fixture import argued, build_case, no, yes
+from command import printed
 from pnyx.audit.card_command import CardSpec
 from pnyx.audit.check_command import CheckTableSpec
 from pnyx.audit.run_command import AuditRunSpec
@@ -188,3 +190,19 @@ def test_a_report_by_default():
     assert (plan.retrieve, plan.documents, plan.judged, plan.questions) == (30, 20, 48, 6)
     assert (plan.lam, plan.relevant, plan.helpful) == (0.75, 0.35, 0.5)
     assert (plan.quality, plan.background, plan.per_sentence) == (0.5, 0.25, 3)
+
+
+@pytest.mark.parametrize(
+    ("heading", "names"),
+    [
+        ("Documents", "demo serve argue index search perspectives report"),
+        ("Judges", "check judge measure audit label view"),
+        ("Campaigns", "annotate nuggets compare"),
+        ("Housekeeping", "doctor files store prompt"),
+    ],
+)
+def test_commands_are_listed_in_the_order_of_their_use(capsys, heading, names):
+    page = printed(capsys, "--help").out
+    (part,) = (part for part in page.split("\n\n") if part.startswith(f"{heading}:"))
+    listed = re.findall(r"^  (\w+) ", part, re.MULTILINE)
+    assert listed == names.split()
