@@ -330,6 +330,15 @@ def test_references_are_numbered_once():
     assert page.certainty == "35 %"
 
 
+def test_a_document_that_is_cited_twice_keeps_its_first_place():
+    case = build_case()
+    side = case.sides[0]
+    twice = Sentence("A.", tuple(Citation(name) for name in ("panel-77", "court-1", "panel-77")))
+    response = replace(side.response, sentences=(twice,))
+    numbers = _numbers(replace(case, sides=(replace(side, response=response),)))
+    assert numbers == {"panel-77": 1, "court-1": 2}
+
+
 # -- In a notebook and in rows --------------------------------------------------------------------
 
 
