@@ -384,15 +384,15 @@ class Scripted:
 
     async def answer(self, questions: Any, emit: Any) -> None:
         by = Provenance("scripted")
-        for place, question in enumerate(questions):
+        for position, question in enumerate(questions):
             if question.task == "stance" and "both" not in question.text:
                 pro = question.id.startswith("stance/pro")
-                emit(place, Judged(pro == ("help" in question.text), by, 0.5))
+                emit(position, Judged(pro == ("help" in question.text), by, 0.5))
             elif question.task == "stance":
-                emit(place, Unscored("timeout", by))
+                emit(position, Unscored("timeout", by))
             else:
                 emit(
-                    place,
+                    position,
                     Judged("Zoos" in question.text, by, 0.9 if "Zoos" in question.text else 0.1),
                 )
 

@@ -55,10 +55,10 @@ class Saying:
     name, card, kinds = "s", "", frozenset({Support})
 
     async def answer(self, questions: Any, emit: Any) -> None:
-        for place, question in enumerate(questions):
-            known = "of a" in question.text
-            answer = Judged(True, BY, 0.9) if known else Unscored("timeout", BY)
-            emit(place, answer)
+        for position, question in enumerate(questions):
+            is_known = "of a" in question.text
+            answer = Judged(True, BY, 0.9) if is_known else Unscored("timeout", BY)
+            emit(position, answer)
 
 
 def argued(writer: Writing, plan: Plan, *placed: PlacedPassage) -> tuple[Any, list[Any]]:

@@ -139,9 +139,9 @@ def cites(text: str, *ids: str, role: str = "premise") -> Sentence:
 
 def test_citations_of_other_documents_are_removed():
     draft = Draft((cites("A.", "a", "x"), cites("B.", "b")), ("earlier",))
-    kept = without_foreign_citations(draft, {"a", "b"})
-    assert [[c.doc_id for c in s.citations] for s in kept.sentences] == [["a"], ["b"]]
-    assert kept.problems == (
+    remaining = without_foreign_citations(draft, {"a", "b"})
+    assert [[c.doc_id for c in s.citations] for s in remaining.sentences] == [["a"], ["b"]]
+    assert remaining.problems == (
         "earlier", "removed a citation of x, which the writer was not given",
     )  # fmt: skip
 
@@ -195,8 +195,8 @@ class Yes:
 
     async def answer(self, questions: Any, emit: Any) -> None:
         self.asked += questions
-        for place, _ in enumerate(questions):
-            emit(place, self._answer or Judged(True, Provenance("yes"), 0.9))
+        for position, _ in enumerate(questions):
+            emit(position, self._answer or Judged(True, Provenance("yes"), 0.9))
 
 
 @pytest.mark.parametrize(
@@ -256,9 +256,9 @@ def test_a_reading_in_words():
     expected = "read by m. yes means “A”, no means “B”. also searched: “x”; “y”"
     assert reading.described(QUESTION) == expected
     assert reading.posed(QUESTION).claims == ("A", "B")
-    own = replace(QUESTION, claims=("C", "D"))
-    assert reading.described(own) == "read by m. also searched: “x”; “y”"
-    assert reading.posed(own).claims == ("C", "D")
+    with_claims = replace(QUESTION, claims=("C", "D"))
+    assert reading.described(with_claims) == "read by m. also searched: “x”; “y”"
+    assert reading.posed(with_claims).claims == ("C", "D")
     assert QuestionReading("m").described(QUESTION) == "read by m"
     assert QuestionReading("m").posed(QUESTION) is QUESTION
     assert reading.doubts == ()
@@ -334,8 +334,8 @@ def test_limits_of_a_side():
 
     def within(points: int, premises: int | None, words: int | None) -> tuple[str, list[str]]:
         problems: list[str] = []
-        kept = within_limits(sentences, points, premises, words, problems)
-        return "".join(s.text[0] for s in kept), problems
+        remaining = within_limits(sentences, points, premises, words, problems)
+        return "".join(s.text[0] for s in remaining), problems
 
     assert within(3, 2, None) == ("012345", [])
     most = "of 6 sentences: at most 2 points of 1 premises were requested"
@@ -399,12 +399,12 @@ def test_a_missing_argument_is_as_long_as_it_may_be():
 @pytest.mark.parametrize(("answer", "value"), [(no(0.2), False), (unscored(), True)])
 def test_a_missing_answer_is_yes_in_a_plan(answer, value):
     judge = StandInJudge(Yes(answer))
-    found: dict[int, Any] = {}
+    answered: dict[int, Any] = {}
     rating = Rating("r", "T.", ("clarity",), (1, 5))
     questions = [Support("s", "T.", "S."), rating]
-    run_blocking(lambda: judge.answer(questions, found.__setitem__))
-    assert found[0].value is value
-    assert found[1] is answer
+    run_blocking(lambda: judge.answer(questions, answered.__setitem__))
+    assert answered[0].value is value
+    assert answered[1] is answer
 
 
 # -- Options --------------------------------------------------------------------------------------

@@ -56,7 +56,9 @@ def small_case(**changes: Any) -> Case:
     return replace(case, **changes)
 
 
-def said(capsys: Any, case: Case, *, paged: bool = True, printed: bool = False) -> list[str]:
+def summary_lines(
+    capsys: Any, case: Case, *, paged: bool = True, printed: bool = False
+) -> list[str]:
     capsys.readouterr()
     _say(case, paged=paged, printed=printed)
     out, err = capsys.readouterr()
@@ -75,7 +77,7 @@ def test_a_summary_of_a_case(capsys):
         "search: slow",
         "a verdict is missing for 1 passage: timeout",
     ]
-    lines = said(capsys, case)
+    lines = summary_lines(capsys, case)
     assert lines[:9] == [
         "the case for yes: 2 sentences from 2 documents; on the question 0.80; sentence precision "
         "0.50 (2 of 2 scored)",
@@ -90,9 +92,11 @@ def test_a_summary_of_a_case(capsys):
         "judge j: good",
     ]
     assert lines[9:] == end
-    assert any(line.startswith("Labels on “Voting”") for line in said(capsys, case, paged=False))
-    assert said(capsys, case, printed=True) == end
-    assert said(capsys, small_case(judges={}), printed=True) == []
+    assert any(
+        line.startswith("Labels on “Voting”") for line in summary_lines(capsys, case, paged=False)
+    )
+    assert summary_lines(capsys, case, printed=True) == end
+    assert summary_lines(capsys, small_case(judges={}), printed=True) == []
 
 
 def test_the_whole_page_in_markdown():

@@ -174,8 +174,8 @@ def test_a_plan_asks_about_as_many_passages_as_may_be_retrieved(
     documents = [Document("a", "Text a."), Document("b", "Text b.")]
     answers = run_blocking(lambda: placing._by_model(documents, labelled))
     assert len(reading.texts) == count
-    known = min(asked, labelled.count(False))
-    assert all(len(text.split()) == 121 for text in reading.texts[known:])
+    answered = min(asked, labelled.count(False))
+    assert all(len(text.split()) == 121 for text in reading.texts[answered:])
     assert set(answers) == ({"a", "b"} if asked > 1 else {"a"})
     assert [_is_answered(answers[name]) for name in answers] == [True] * len(answers)
     reading.passed = False

@@ -107,13 +107,13 @@ def test_how_the_passages_were_placed():
 def test_how_many_passages_argue_a_side():
     case = build_case()
     assert said_of_number(case) == ""
-    known = replace(case, expected_about=Expected(12.4, 28, 30))
-    assert said_of_number(known) == (
+    counted = replace(case, expected_about=Expected(12.4, 28, 30))
+    assert said_of_number(counted) == (
         "Probably about 12 of the 30 passages read (2 without a verdict not counted) argue a side "
         "of the question; 7 cited."
     )
-    one = replace(case, expected_about=Expected(0.6, 1, 1), sides=())
-    assert said_of_number(one) == (
+    single = replace(case, expected_about=Expected(0.6, 1, 1), sides=())
+    assert said_of_number(single) == (
         "Probably about 1 of the one passage read argues a side of the question; 0 cited."
     )
 
@@ -134,8 +134,8 @@ def test_five_topics_whose_labels_do_not_count_are_named():
     )
     assert len(lines) == 6  # five in all, and a line for the others: 3 near ones and 3 far ones
     assert lines[5] == "6 passages have labels on other topics, which do not count."
-    one = label_notes([LabelledTopic(topic("Far", 0.1), 1)])
-    assert one == ("One passage has a label on another topic, which does not count.",)
+    single = label_notes([LabelledTopic(topic("Far", 0.1), 1)])
+    assert single == ("One passage has a label on another topic, which does not count.",)
     assert label_notes([]) == ()
 
 
@@ -184,10 +184,10 @@ def test_sentence_precision_and_quotations_are_said():
     quoted = {(0, "a"): Judged(True, QUOTED)}
     assert said_of_precision(response, {}, {}) == ""
     assert said_of_precision(response, quoted, {}) == "; quoted verbatim"
-    said = "; sentence precision 0.50 (1 of 2 scored)"
-    assert said_of_precision(response, {}, measured) == said
+    precision = "; sentence precision 0.50 (1 of 2 scored)"
+    assert said_of_precision(response, {}, measured) == precision
     assert said_of_precision(response, quoted, measured) == (
-        f"{said[:-1]}; 1 of 2 sentences quoted verbatim)"
+        f"{precision[:-1]}; 1 of 2 sentences quoted verbatim)"
     )
     none = {"sentence_precision": Measured(None, 0, 2)}
     assert said_of_precision(response, {}, none) == (

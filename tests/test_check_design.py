@@ -82,8 +82,8 @@ def test_the_chance_of_a_decision():
     ],
 )
 def test_the_correlation_within_groups(values, clusters, estimate, used):
-    found = correlation_of(np.array(values, dtype=float), np.array(clusters))
-    assert (found.estimate, found.used) == (
+    within_groups = correlation_of(np.array(values, dtype=float), np.array(clusters))
+    assert (within_groups.estimate, within_groups.used) == (
         estimate if estimate is None else pytest.approx(estimate), pytest.approx(used, abs=1e-3),
     )  # fmt: skip
 

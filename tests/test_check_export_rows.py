@@ -280,11 +280,11 @@ def test_answers_on_pairs():
 def test_position_bias_by_its_interval():
     pairs = [JudgedPair(str(n), "", "a", "b") for n in range(20)]
     pairs += [JudgedPair(str(n), "", "a", "a", ("a", "b")) for n in range(20, 30)]
-    found = measure_pairs(pairs, bootstrap=Bootstrap(200))
-    assert (found.first_slot.value, found.flips.value) == (pytest.approx(25 / 30), 20 / 30)
-    assert (found.reversed, found.first_both, found.second_both, found.agree) == (20, 20, 0, 10)
-    assert found.position_bias is True
-    assert (found.labels, found.tied_labels, found.clusters) == (0, 10, 30)
+    check = measure_pairs(pairs, bootstrap=Bootstrap(200))
+    assert (check.first_slot.value, check.flips.value) == (pytest.approx(25 / 30), 20 / 30)
+    assert (check.reversed, check.first_both, check.second_both, check.agree) == (20, 20, 0, 10)
+    assert check.position_bias is True
+    assert (check.labels, check.tied_labels, check.clusters) == (0, 10, 30)
     even = [JudgedPair(str(n), "", *("ab" if n % 2 else "ba")) for n in range(40)]  # type: ignore[misc]
     assert measure_pairs(even, bootstrap=Bootstrap(200)).position_bias is False
     assert measure_pairs(even, bootstrap=Bootstrap(0)).position_bias is None

@@ -338,12 +338,12 @@ FIRST = tuple(LabelCandidate(f"r{n}", n + 2, f"q{n}", n % 2 == 0, 0.25) for n in
 PLAN = LabelPlan("judge", "question", 40, 10, (GOAL,), FIRST, 30, 7, ("pass", "fail"))
 
 
-def said(plan: LabelPlan) -> list[str]:
+def sentences_of(plan: LabelPlan) -> list[str]:
     return [str(line) for line in plan_parts(plan)[0]]
 
 
 def test_the_words_of_a_plan():
-    lines = said(PLAN)
+    lines = sentences_of(PLAN)
     assert lines == [
         "Label about 120 more, in at least 24 more questions, to decide whether kappa is at least "
         "0.6. Now kappa is 0.50 (0.30 to 0.70) on 40 labels; if it stays, the interval will be "
@@ -389,27 +389,27 @@ def test_the_words_of_a_plan():
 )  # fmt: skip
 def test_what_a_plan_says_of_a_goal(change, line, expected):
     more = {"more_singly": 1} if line == 3 else {}
-    lines = said(replace(PLAN, goals=(replace(GOAL, **{**more, **change}),)))
+    lines = sentences_of(replace(PLAN, goals=(replace(GOAL, **{**more, **change}),)))
     assert expected in lines[line]
 
 
 def test_a_plan_without_groups_correlation_or_rows():
     assert "With one row of" not in " ".join(
-        said(replace(PLAN, goals=(replace(GOAL, more_singly=120),)))
+        sentences_of(replace(PLAN, goals=(replace(GOAL, more_singly=120),)))
     )
-    alone = said(replace(PLAN, group="", first=()))
+    alone = sentences_of(replace(PLAN, group="", first=()))
     assert alone[1:] == [
         "Rows are taken to be independent: name the column that they share, with --group.",
         "The table has no rows without labels: add rows with the judge's verdict.",
     ]
     unknown = replace(GOAL, correlation=None)
-    assert len(said(replace(PLAN, goals=(unknown,)))) == 2
-    one = said(replace(PLAN, goals=(unknown,), groups=1))
-    assert one[1] == (
+    assert len(sentences_of(replace(PLAN, goals=(unknown,)))) == 2
+    single = sentences_of(replace(PLAN, goals=(unknown,), groups=1))
+    assert single[1] == (
         "All labels belong to one question, so a correlation of 0.20 between its rows is assumed."
     )
     undoubted = tuple(replace(row, doubt=None) for row in FIRST)
-    last = said(replace(PLAN, first=undoubted, new_groups=0))[-1]
+    last = sentences_of(replace(PLAN, first=undoubted, new_groups=0))[-1]
     assert "in no new questions: add rows of new questions" in last
     assert "spread evenly over questions and verdicts, new questions first." in last
 

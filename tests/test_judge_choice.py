@@ -306,8 +306,8 @@ def test_shares_agreement_and_trials_are_compared():
 def test_outcomes_hold_labels_and_answers_but_no_ids():
     rows = judged("j", (True, True), (False, True), (None, False), chance=0.87654, group="q")
     outcomes = outcomes_of(rows)
-    told = {name: sorted(outcomes[name].split()) for name in ("label", "value", "probability")}
-    assert told == {
+    columns = {name: sorted(outcomes[name].split()) for name in ("label", "value", "probability")}
+    assert columns == {
         "label": ["0", "1", "1"], "value": ["-", "0", "1"], "probability": ["-", "1235", "8765"],
     }  # fmt: skip
     assert outcomes["group"] == "0 0 0"
@@ -320,45 +320,54 @@ def test_outcomes_hold_labels_and_answers_but_no_ids():
     assert outcomes_of(LabelledVerdicts("support", "j", ())) == {}
 
 
-def kept(value: str, label: str = "1 1 0 0", group: str = "0 1 2 3", **more: str) -> dict[str, str]:
+def outcome_row(
+    value: str, label: str = "1 1 0 0", group: str = "0 1 2 3", **more: str
+) -> dict[str, str]:
     return {"sha256": "s", "group": group, "label": label, "value": value,
             "probability": "9000 8000 2000 1000", **more}  # fmt: skip
 
 
 def test_outcomes_on_the_same_items_are_paired():
     """Right on all, then on all but one; F1 falls from 1 to 2 / 3."""
-    then, now = kept("1 1 0 0"), kept("1 0 0 0")
+    then, now = outcome_row("1 1 0 0"), outcome_row("1 0 0 0")
     change, low, high = paired_interval(then, now, "accuracy", NO_DRAWS)
     assert change == -0.25
     assert low < -0.25 < high
     assert paired_interval(then, now, "f1", NO_DRAWS) is None  # nothing is drawn
     change, *_ = paired_interval(then, now, "f1", Bootstrap(20))
     assert change == pytest.approx(-1 / 3)
-    change, *_ = paired_interval(kept("1 - 0 0"), kept("1 0 0 1"), "accuracy", NO_DRAWS)
+    change, *_ = paired_interval(
+        outcome_row("1 - 0 0"), outcome_row("1 0 0 1"), "accuracy", NO_DRAWS
+    )
     assert change == pytest.approx(-1 / 3)  # of the three scored both times
-    later = kept("1 1 0 0", probability="8000 9000 2000 1000")
+    later = outcome_row("1 1 0 0", probability="8000 9000 2000 1000")
     change, *_ = paired_interval(then, later, "brier", Bootstrap(20))
     assert change == pytest.approx(0.0)
-    less = kept("1 1 0 0", probability="5000 8000 2000 1000")
+    less = outcome_row("1 1 0 0", probability="5000 8000 2000 1000")
     change, *_ = paired_interval(then, less, "brier", Bootstrap(20))
     assert change == pytest.approx((0.25 - 0.01) / 4)
     for other in ({}, {**now, "sha256": "t"}):
         assert paired_interval(then, other, "accuracy", NO_DRAWS) is None
     assert paired_interval({}, {}, "accuracy", NO_DRAWS) is None
-    one = {"group": "0 0 0 0"}
+    single_group = {"group": "0 0 0 0"}
     assert (
-        paired_interval(kept("1 1 0 0", **one), kept("1 0 0 0", **one), "accuracy", NO_DRAWS)
+        paired_interval(
+            outcome_row("1 1 0 0", **single_group),
+            outcome_row("1 0 0 0", **single_group),
+            "accuracy",
+            NO_DRAWS,
+        )
         is None
     )
-    nothing = kept("- - - -")
+    nothing = outcome_row("- - - -")
     assert paired_interval(nothing, nothing, "accuracy", NO_DRAWS) is None
 
 
 def test_a_paired_error_is_better_if_it_falls():
     then = CardFigure(
-        0.05, 0.01, 0.1, "a", -1, "brier", kept("1 1 0 0", probability="5000 8000 2000 1000")
+        0.05, 0.01, 0.1, "a", -1, "brier", outcome_row("1 1 0 0", probability="5000 8000 2000 1000")
     )
-    now = CardFigure(0.02, 0.01, 0.1, "b", -1, "brier", kept("1 1 0 0"))
+    now = CardFigure(0.02, 0.01, 0.1, "b", -1, "brier", outcome_row("1 1 0 0"))
     (drift,) = compare_figures({"f": then}, {"f": now}, 0.01, Bootstrap(200))
     assert (drift.paired, drift.same_items) == (True, True)
     assert drift.better == pytest.approx(0.06)

@@ -30,7 +30,7 @@ PREFERENCE = Preference("p", TEXT, "Parks are few.", "Should parks stay?")
 RANKING = Ranking("k", "Should parks stay?", ("One.", "Two.", "Three."))
 
 
-def asked(name: str, *items: Any, edits: Any = None, **settings: Any) -> dict[str, Any]:
+def questions_of(name: str, *items: Any, edits: Any = None, **settings: Any) -> dict[str, Any]:
     """Return the questions of a trial, by the name of their change."""
     posed = pose(name, items, Stress(**settings), edits)
     return {question.extra["variant"]: question for question in posed.questions}
@@ -91,8 +91,8 @@ def test_the_topic_of_an_item():
 
 def test_the_label_of_an_item():
     labels = (True, "no", 0, 2, None, "relevant")
-    found = [label_of(replace(SUPPORT, extra={"label": label})) for label in labels[:5]]
-    assert found == [True, False, False, True, None]
+    labels_read = [label_of(replace(SUPPORT, extra={"label": label})) for label in labels[:5]]
+    assert labels_read == [True, False, False, True, None]
     assert label_of(replace(RATING, extra={"label": 3})) is None
     with pytest.raises(InputError, match=r"^item 's': label: found "):
         label_of(replace(SUPPORT, extra={"label": [1]}))
@@ -100,8 +100,8 @@ def test_the_label_of_an_item():
 
 def test_labels_of_documents_are_joined_by_topic_and_id():
     item = replace(RATING, group="t", extra={"doc_ids": ["x", 2]})
-    known = {("t", "x"): True}
-    (labelled,) = labelled_by([item], lambda topic, doc: known.get((topic, doc)))
+    labels_by_key = {("t", "x"): True}
+    (labelled,) = labelled_by([item], lambda topic, doc: labels_by_key.get((topic, doc)))
     assert labelled.extra["doc_labels"] == [True, None]
     for broken, missing in ((replace(item, group=""), "group"),
                             (replace(item, extra={}), "ids of its documents")):  # fmt: skip
@@ -126,8 +126,11 @@ def test_irrelevant_texts_are_of_other_topics():
 def test_shares_of_groups_are_replaced_evenly():
     (places,) = spread([10], 0)
     for level in (0.1, 0.5, 0.9):
-        assert sum(place < level for place in places) in (round(10 * level), round(10 * level) + 1)
-    assert all(0 <= place < 1 for place in places)
+        assert sum(fraction < level for fraction in places) in (
+            round(10 * level),
+            round(10 * level) + 1,
+        )
+    assert all(0 <= fraction < 1 for fraction in places)
     ordered = sorted(places)
     steps = {round(10 * (after - before), 6) for before, after in itertools.pairwise(ordered)}
     assert steps == {1.0}
@@ -169,11 +172,11 @@ def test_a_trial_without_meaning_is_refused(trial, items, problem):
 
 def test_an_item_needs_as_many_sentences_as_are_contradicted():
     assert "no item has as many sentences" in refused("hallucination", SUPPORT, sentences=(1, 2))
-    questions = asked("hallucination", SUPPORT, sentences=(0, 1, 2))
+    questions = questions_of("hallucination", SUPPORT, sentences=(0, 1, 2))
     assert {name: q.statement for name, q in questions.items()} == {
         "0": "There are parks.", "1": "There are not parks.",
     }  # fmt: skip
-    second = asked("hallucination", PREFERENCE, sentences=(0, 1))
+    second = questions_of("hallucination", PREFERENCE, sentences=(0, 1))
     assert second["0"].b == TEXT
     assert second["1"].a == TEXT
     assert second["1"].b != TEXT

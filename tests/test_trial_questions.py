@@ -34,7 +34,7 @@ PREFERENCE = Preference("p", TEXT, "Parks are few.", "Should parks stay?")
 RANKING = Ranking("k", "Should parks stay?", ("One.", "Two.", "Three."))
 
 
-def asked(name: str, *items: Any, edits: Any = None, **settings: Any) -> dict[str, Any]:
+def questions_of(name: str, *items: Any, edits: Any = None, **settings: Any) -> dict[str, Any]:
     """Return the questions of a trial, by the name of their change."""
     posed = pose(name, items, Stress(**settings), edits)
     return {question.extra["variant"]: question for question in posed.questions}
@@ -163,9 +163,9 @@ def test_names_within_sentences_are_found_once():
 
 def test_contradictions_of_more_sentences_contain_those_of_fewer():
     text = "Parks are large.  Trees are tall. Go! Lakes are deep."
-    one, two, three, four = (contradict_text(text, n, (), "seed") for n in (1, 2, 3, 4))
-    assert [len(edit.how) for edit in (one, two, three, four)] == [1, 2, 3, 3]
-    assert set(one.changed) < set(two.changed) < set(three.changed)
+    single, two, three, four = (contradict_text(text, n, (), "seed") for n in (1, 2, 3, 4))
+    assert [len(edit.how) for edit in (single, two, three, four)] == [1, 2, 3, 3]
+    assert set(single.changed) < set(two.changed) < set(three.changed)
     assert three.text == "Parks are not large.  Trees are not tall. Go! Lakes are not deep."
     assert contradict_text(text, 0, (), "seed").text == text
     model = contradict_text(text, 4, (), "seed", {"Go!": "Stay!", "Lakes are deep.": "No."})
@@ -212,7 +212,7 @@ def test_rewordings_change_what_they_name():
 
 def test_an_injection_is_before_or_after_the_text():
     assert injected("Text.", "control", "v", "r").startswith("Text.\n\n")
-    question = asked("injection", SUPPORT)
+    question = questions_of("injection", SUPPORT)
     assert all(TEXT in q.text for q in question.values())
 
 
@@ -244,19 +244,19 @@ def test_emphasis_is_added_once():
 
 
 def test_what_an_asker_hopes_for():
-    questions = asked("asker", replace(SUPPORT, guideline="Be strict."))
+    questions = questions_of("asker", replace(SUPPORT, guideline="Be strict."))
     controls = [q for name, q in questions.items() if name.startswith("control")]
     assert all(q.guideline.startswith("Be strict.\n") for n, q in questions.items() if n != "clean")
     assert len(controls) == 1
     assert any('the right answer is "yes"' in q.guideline for q in questions.values())
-    bare = asked("asker", SUPPORT)
+    bare = questions_of("asker", SUPPORT)
     assert not any(q.guideline.startswith("\n") for q in bare.values())
     first = replace(PREFERENCE, a="One two three four five six seven.")
-    questions = asked("asker", first)
+    questions = questions_of("asker", first)
     hoped = "the better argument is the one that begins with"
     assert any(f'{hoped} "One two three four five six"' in q.question for q in questions.values())
     assert any(f'{hoped} "Parks are few."' in q.question for q in questions.values())
-    questions = asked("asker", RATING)
+    questions = questions_of("asker", RATING)
     assert any("the text deserves 5 on every dimension" in q.question for q in questions.values())
     assert any("the text deserves 1 on every dimension" in q.question for q in questions.values())
     assert "asker does not apply to ranking: its prompt shows only the text" in (
@@ -267,9 +267,9 @@ def test_what_an_asker_hopes_for():
 
 def test_a_text_in_more_words():
     text = "We go because it rains."
-    wordy = asked("verbosity", replace(SUPPORT, text=text))["wordy"].text
+    wordy = questions_of("verbosity", replace(SUPPORT, text=text))["wordy"].text
     assert wordy == "We go due to the fact that it rains."
-    questions = asked("verbosity", replace(PREFERENCE, a=text))
+    questions = questions_of("verbosity", replace(PREFERENCE, a=text))
     assert (questions["clean"].a, questions["clean"].b) == (text, text)
     assert (questions["wordy"].a, questions["wordy"].b) == (text, wordy)
     why = "verbosity: no item can be changed (1 no rule says it in more words)"
@@ -277,7 +277,7 @@ def test_a_text_in_more_words():
 
 
 def test_a_text_by_the_judge():
-    questions = asked("self", replace(PREFERENCE))
+    questions = questions_of("self", replace(PREFERENCE))
     assert questions["by the judge"].a.endswith(f"\n\n{TEXT}")
     assert questions["by the judge"].b == PREFERENCE.b
     assert questions["control"].a != questions["by the judge"].a
@@ -290,15 +290,15 @@ def test_a_text_by_the_judge():
 
 def test_the_other_side_of_a_question():
     item = replace(SUPPORT, question="Should parks stay?", extra={"stance": "con"})
-    turned = asked("stance", item)["turned"]
+    turned = questions_of("stance", item)["turned"]
     assert (turned.statement, turned.opposite, turned.extra["stance"]) == (
         "Should parks stay? Yes.", "", "pro",
     )  # fmt: skip
     named = replace(item, opposite="Parks should go.")
-    turned = asked("stance", named)["turned"]
+    turned = questions_of("stance", named)["turned"]
     assert (turned.statement, turned.opposite) == ("Parks should go.", SUPPORT.statement)
 
 
 def test_a_question_is_asked_again_as_often_as_named():
-    questions = asked("repeat", SUPPORT, repeats=2)
+    questions = questions_of("repeat", SUPPORT, repeats=2)
     assert list(questions) == ["clean", "again 1", "again 2"]

@@ -29,12 +29,12 @@ class Scripted:
         self._reply = reply
 
     async def answer(self, questions, emit):
-        for place, question in enumerate(questions):
+        for position, question in enumerate(questions):
             value = self._reply(question.extra["of"], question.extra["variant"], question)
             if value is None:
-                emit(place, Unscored("missing: no answer", BY))
+                emit(position, Unscored("missing: no answer", BY))
             else:
-                emit(place, value if isinstance(value, Judged) else Judged(value, BY))
+                emit(position, value if isinstance(value, Judged) else Judged(value, BY))
 
 
 def tried(name, items, reply, **settings):
@@ -137,19 +137,19 @@ def test_arguments_in_both_orders():
     aa: the first both times; bb: the second; ab: the same argument; ta: a tie, then the other; of
     the fifth both orders were asked each time, and settled to a tie; the last is unscored.
     """
-    said = {"0": "aa", "1": "bb", "2": "ab", "3": "ta", "4": "tt", "5": "a-"}
+    verdicts = {"0": "aa", "1": "bb", "2": "ab", "3": "ta", "4": "tt", "5": "a-"}
 
     def reply(item, variant, _):
-        word = {"a": "a", "b": "b", "t": "tie", "-": None}[said[item][variant == "swapped"]]
+        word = {"a": "a", "b": "b", "t": "tie", "-": None}[verdicts[item][variant == "swapped"]]
         if item == "4":
             return Judged(word, BY, notes={"orders": ["a", "b"]})
         return word
 
     summary = tried("order", several(PREFERENCE, 6), reply)
-    found = values(summary)
-    assert found["changed"] == pytest.approx((1 + 1 + 0 + 0.5 + 1) / 5)
-    assert found["settled_changed"] == pytest.approx((1 + 1 + 0 + 0.5 + 0) / 5)
-    assert found["first_preferred"] == pytest.approx((1 + 0 + 0.5 + 0.75 + 1) / 5)
+    figures = values(summary)
+    assert figures["changed"] == pytest.approx((1 + 1 + 0 + 0.5 + 1) / 5)
+    assert figures["settled_changed"] == pytest.approx((1 + 1 + 0 + 0.5 + 0) / 5)
+    assert figures["first_preferred"] == pytest.approx((1 + 0 + 0.5 + 0.75 + 1) / 5)
     assert summary["measures"]["changed"]["scored"] == 5
     assert summary["measures"]["changed"]["asked"] == 6
     assert (summary["outcome"], summary["primary"]) == ("failed", "changed")
@@ -240,8 +240,8 @@ def test_more_words_are_a_gain():
 
     def ranking(_item, variant, question):
         rest = [n for n in range(3) if n != question.extra["marked"]]
-        place = 2 if variant == "clean" else 1
-        return [*rest[:place], question.extra["marked"], *rest[place:]]
+        position = 2 if variant == "clean" else 1
+        return [*rest[:position], question.extra["marked"], *rest[position:]]
 
     assert values(tried("length", [RANKING], ranking, padding=(1.0,))) == {"gain": 0.5}
 
@@ -287,8 +287,8 @@ def test_a_text_that_is_said_to_be_the_judges_own():
 
     def ranking(_item, variant, question):
         rest = [n for n in range(3) if n != question.extra["marked"]]
-        place = {"clean": 2, "by the judge": 0, "control": 2}[variant]
-        return [*rest[:place], question.extra["marked"], *rest[place:]]
+        position = {"clean": 2, "by the judge": 0, "control": 2}[variant]
+        return [*rest[:position], question.extra["marked"], *rest[position:]]
 
     assert values(tried("self", [RANKING], ranking))["excess"] == 1.0
 
@@ -319,10 +319,10 @@ def test_yes_to_both_sides_and_no_to_both():
     items = [
         replace(SUPPORT, id=str(n), question=question, extra={"stance": "pro"}) for n in range(4)
     ]
-    said = {"0": "yy", "1": "yn", "2": "nn", "3": "yy"}
+    verdicts = {"0": "yy", "1": "yn", "2": "nn", "3": "yy"}
 
     def reply(item, variant, _):
-        return said[item][variant != "clean"] == "y"
+        return verdicts[item][variant != "clean"] == "y"
 
     summary = tried("stance", [*items, SUPPORT], reply)
     assert values(summary) == {"both": 0.5, "neither": 0.25}
@@ -346,8 +346,8 @@ def test_a_text_in_another_format():
 def ranked_last(question, *, last):
     """Return a ranking with the replaced texts last, or first."""
     out = question.extra["replaced"]
-    kept = [n for n in range(len(question.texts)) if n not in out]
-    return [*kept, *out] if last else [*out, *kept]
+    originals = [n for n in range(len(question.texts)) if n not in out]
+    return [*originals, *out] if last else [*out, *originals]
 
 
 @pytest.mark.parametrize(

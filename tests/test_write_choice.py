@@ -68,24 +68,26 @@ def test_sentences_repeat_each_other_from_a_cosine_of_0_85(cosine, repeats):
     writer = ExtractiveWriter()
     first, second = np.array([1.0, 0]), np.array([cosine, 0])
     assert writer._repeats(first, [second]) is repeats  # type: ignore[arg-type]
-    said = point("x", first)
-    others = [said, point("y", [0.1, 0], second), point("z", [0.2, 0])]
-    assert writer._also_said_by(said, first, others) == (["y"] if repeats else [])  # type: ignore[arg-type]
+    first_point = point("x", first)
+    others = [first_point, point("y", [0.1, 0], second), point("z", [0.2, 0])]
+    assert writer._also_said_by(first_point, first, others) == (["y"] if repeats else [])  # type: ignore[arg-type]
 
 
-def premises(made: _Point, query: Any = (0, 0, 0), written: Any = (), **options: Any) -> list[int]:
+def premises(
+    candidate: _Point, query: Any = (0, 0, 0), written: Any = (), **options: Any
+) -> list[int]:
     before = [np.array(vector) for vector in written]
-    return ExtractiveWriter(**options)._premises(made, np.array(query), before)  # type: ignore[arg-type]
+    return ExtractiveWriter(**options)._premises(candidate, np.array(query), before)  # type: ignore[arg-type]
 
 
 def test_premises_are_close_reasons_in_their_order():
     rows = ([1, 0, 0], [0.5, 0.8, 0], [0.4, 0, 0.8], [0.6, 0, -0.7])
-    made = point("x", *rows, reasons=[0.9, 0.0, 0.0, 0.0])
-    assert premises(made) == [1, 3]  # two of three
-    assert premises(made, premises=3) == [1, 2, 3]
-    assert premises(made, premises=0) == []
-    assert premises(made, query=(0, 0, 1), premises=1) == [2]
-    assert premises(made, written=[(0.6, 0, -0.7)], premises=1) == [1]
+    candidate = point("x", *rows, reasons=[0.9, 0.0, 0.0, 0.0])
+    assert premises(candidate) == [1, 3]  # two of three
+    assert premises(candidate, premises=3) == [1, 2, 3]
+    assert premises(candidate, premises=0) == []
+    assert premises(candidate, query=(0, 0, 1), premises=1) == [2]
+    assert premises(candidate, written=[(0.6, 0, -0.7)], premises=1) == [1]
     assert premises(point("x", *rows, reasons=[0.9, 0, 0.4, 0]), premises=1) == [3]  # 0.52 < 0.6
     assert premises(point("x", *rows, reasons=[0.9, 0, 0.7, 0]), premises=1) == [2]  # 0.61
     unstated = point("x", *rows, reasons=[0.9, 0.3, 0.2999, 0.1], stated=False)
