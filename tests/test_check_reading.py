@@ -158,6 +158,13 @@ def test_a_damaged_log_of_inspect_says_how_to_convert_it(tmp_path):
     assert problem.endswith("(convert it: inspect log convert --to json)")
 
 
+def test_samples_of_a_log_are_numbered_from_one(tmp_path):
+    sample = {"id": "s", "epoch": 1, "input": "Q", "scores": {"m": {"value": "C"}}}
+    with zipfile.ZipFile(tmp_path / "t.eval", "w") as archive:
+        archive.writestr("samples/1.json", json.dumps(sample))
+    assert [line for line, _ in read_table_rows(str(tmp_path / "t.eval")).rows] == [1]
+
+
 def test_names_of_columns_are_on_one_line_and_different(tmp_path):
     path = saved(tmp_path / "t.csv", 'verdict,"my\n label",,note,note,note (2)\nyes,no,1,a,b,c\n')
     table = read_table_rows(path)
