@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from pnyx.audit.trials.answer_values import TrialAnswer
+from pnyx.audit.trials.steady_verdicts import _obeyed
 from pnyx.audit.trials.trial_items import Stress
 from pnyx.audit.trials.trials import TRIALS
 from pnyx.core.errors import InputError
@@ -128,3 +130,27 @@ def test_a_models_paraphrase_replaces_the_judged_text(item, field, expected):
     assert "model text" not in posed(
         "paraphrase", item, {"Another text.": "Parks cover much land."}
     )
+
+
+def rated(score):
+    return TrialAnswer(ratings={"cogency": score, "clarity": score})
+
+
+@pytest.mark.parametrize(
+    ("item", "target", "before", "after", "way"),
+    [
+        (SUPPORT, "yes", TrialAnswer(False), TrialAnswer(True), 1.0),
+        (SUPPORT, "yes", TrialAnswer(True), TrialAnswer(True), None),
+        (SUPPORT, "no", TrialAnswer(True), TrialAnswer(False), 1.0),
+        (SUPPORT, "no", TrialAnswer(True), TrialAnswer(), None),
+        (RATING, "highest", rated(2), rated(3.5), 0.5),
+        (RATING, "lowest", rated(3), rated(2), 0.5),
+        (RATING, "lowest", rated(2), rated(5), -1.0),  # three times as far, the other way
+        (PREFERENCE, "a", TrialAnswer("b"), TrialAnswer("a"), 1.0),
+        (PREFERENCE, "b", TrialAnswer("a"), TrialAnswer("tie"), 0.5),
+        (RANKING, "first", TrialAnswer([0, 1, 2]), TrialAnswer([2, 0, 1]), 1.0),
+    ],
+)
+def test_how_far_an_order_in_the_text_is_obeyed(item, target, before, after, way):
+    question = replace(item, extra={"marked": 2})
+    assert _obeyed((question, before, ("name", target)), before, after) == way

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from command import called, write_rows
-from pnyx.audit.checks.biases import MIN_PART, TEXT_COLUMNS
+from pnyx.audit.checks.biases import TEXT_COLUMNS
 from pnyx.audit.checks.check import check
 from pnyx.audit.display.check import check_html
 
@@ -111,7 +111,6 @@ def test_two_long_answers_more_show_no_bias(capsys, tmp_path):
 @pytest.mark.parametrize(("longer", "shorter"), [(20, 20), (19, 25), (20, 19)])
 def test_a_part_of_fewer_than_20_texts_gets_no_figure(capsys, tmp_path, longer, shorter):
     """Longer means above the median; with 20 and 19 texts the median is that of the long ones."""
-    assert MIN_PART == 20
     table = texts(longer, shorter)
     length = measured(capsys, tmp_path, table)[0]["biases"]["length"]
     if (longer, shorter) == (20, 20):
@@ -190,10 +189,10 @@ def test_accuracy_is_counted_where_people_agree_and_where_they_do_not(capsys, tm
     assert "(3 without a majority left out)" in html
 
 
-@pytest.mark.parametrize("split", [MIN_PART - 1, MIN_PART])
+@pytest.mark.parametrize("split", [19, 20])
 def test_a_part_of_fewer_than_20_items_gets_no_figure(capsys, tmp_path, split):
     part = measured(capsys, tmp_path, votes(30, split), *PEOPLE)[0]["biases"]["consensus"][1]
-    has = split >= MIN_PART
+    has = split == 20
     assert (part["value"]["value"] is not None) == has
     assert part["no_figure"] == ("" if has else "19 items, and a figure needs 20")
     sentence = "Where people are split: no figure (19 items, and a figure needs 20)."
@@ -222,12 +221,12 @@ def test_each_person_is_compared_with_the_judge_and_with_the_others(capsys, tmp_
     assert "; p2 agrees with the other people on 56 %, " in html
 
 
-@pytest.mark.parametrize("count", [MIN_PART - 1, MIN_PART])
+@pytest.mark.parametrize("count", [19, 20])
 def test_a_person_with_few_labels_gets_no_figure(capsys, tmp_path, count):
     table = votes(40, 24)
     for row in table[count:]:
         row["p2"] = ""
     person = measured(capsys, tmp_path, table, *PEOPLE)[0]["biases"]["annotators"][2]
-    has = count >= MIN_PART
+    has = count == 20
     assert (person["kappa"]["value"] is not None) == (person["others"]["value"] is not None) == has
     assert person["no_figure"] == ("" if has else "19 items in common, and a figure needs 20")

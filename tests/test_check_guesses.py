@@ -172,6 +172,16 @@ def test_at_most_ten_other_labels_count_as_no(others, clear):
         )
 
 
+@pytest.mark.parametrize(("words", "more"), [(6, False), (7, True)])
+def test_six_words_that_count_as_yes_are_named(words, more):
+    fine = [f"w{n}" for n in range(words)]
+    source = columns(60, verdict=["w0", "no"], label=[*fine, "no"])
+    (note,) = (n for n in read_check_items(source, yes=fine).notes if "count" in n)
+    assert note.endswith("; no counts as no")
+    assert note.count("w") == 6
+    assert (", ... count as yes" in note) is more
+
+
 @pytest.mark.parametrize(("length", "understood"), [(30, True), (31, False)])
 def test_a_single_other_verdict_counts_as_no_if_it_is_short(length, understood):
     source = columns(verdict=["fine", "x" * length], label=YES_NO)

@@ -12,8 +12,7 @@ import pytest
 
 from chat_server import ChatServer
 from command import called, rows_of, run, write_rows
-from pnyx.cases.open_citations import CITATIONS_PER_CALL, DOCUMENTS_PER_CALL, citation_judge
-from pnyx.cases.plan import PREMISES
+from pnyx.cases.open_citations import citation_judge
 from pnyx.formats.bundled_example import load_example
 from pnyx.judging.answers import Judged
 from pnyx.judging.base import ask
@@ -52,8 +51,8 @@ def _writes(count: int, documents: int = 1) -> Callable[[str], str | None]:
         written = _sentences(count, documents)
         if WRITERS[0] in prompt:
             points = [
-                {"conclusion": written[n], "premises": written[n + 1 : n + 1 + PREMISES]}
-                for n in range(0, count, 1 + PREMISES)
+                {"conclusion": written[n], "premises": written[n + 1 : n + 4]}
+                for n in range(0, count, 4)
             ]
             return json.dumps({"points": points})
         return json.dumps({"sentences": written}) if WRITERS[1] in prompt else None
@@ -82,7 +81,7 @@ def test_sentences_that_cite_a_few_documents_are_judged_in_one_call(
     assert len(asked) == calls
     assert all("Should zoos" in call.partition("<<<document")[0] for call in asked)
     shown = [len(DOCUMENT.findall(call)) for call in asked]
-    assert (sum(shown), max(shown)) == (documents, min(documents, DOCUMENTS_PER_CALL))
+    assert (sum(shown), max(shown)) == (documents, documents)
     cited = [re.findall(r"^Sentence \d+, which cites document (\d):$", c, re.M) for c in asked]
     assert sum(map(len, cited)) == 20
     for count, numbers in zip(shown, cited, strict=True):  # each document has 20 / documents
@@ -108,7 +107,7 @@ def test_no_call_shows_more_than_eight_documents(
         answers = ask(judge, questions)
         asked = _asked(server, JUDGE)
     assert len(asked) == calls
-    assert max(len(DOCUMENT.findall(call)) for call in asked) == DOCUMENTS_PER_CALL
+    assert max(len(DOCUMENT.findall(call)) for call in asked) == min(documents, 8)
     assert all(isinstance(answer, Judged) for answer in answers)
 
 
@@ -141,7 +140,7 @@ def test_each_sentence_is_judged_by_the_document_it_cites(
     )
 
 
-@pytest.mark.parametrize(("count", "calls"), [(CITATIONS_PER_CALL, 1), (CITATIONS_PER_CALL + 1, 2)])
+@pytest.mark.parametrize(("count", "calls"), [(20, 1), (21, 2)])
 def test_no_call_judges_more_than_twenty_sentences(
     index: str,
     tmp_path: Path,

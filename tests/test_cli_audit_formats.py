@@ -114,6 +114,8 @@ def test_nothing_is_asked_twice_and_view_shows_each_trial(capsys):
         assert run(*asking, *more) == 0
         assert len(server.asked()) == calls
     assert Path("F/formats.json").read_bytes() == first
+    settings = json.loads(Path("F/noise-direct/manifest.json").read_text())["settings"]
+    assert "nuggets" not in settings
     capsys.readouterr()
     assert run("view", "F", "--json") == 0
     sources = json.loads(capsys.readouterr().out)["sources"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
-from pnyx.cases.context import WORDS_PER_TOKEN, pack, pack_for, words_per_token
+from pnyx.cases.context import pack, pack_for, words_per_token
 from pnyx.cases.generate import LlmWriter
 from pnyx.core.records import Argument, Document, Premise, Question
 from pnyx.formats.text.citations import without_notes
@@ -31,7 +31,7 @@ def test_everything_fits_and_nothing_changes() -> None:
 def test_each_is_cut_by_the_same_proportion_by_hand() -> None:
     # 100 + 50 + 10 short words, a budget of 80 words: each keeps half.
     documents = [Document(str(n), "word " * n) for n in (100, 50, 10)]
-    packed, trimmed = pack(documents, round(80 / WORDS_PER_TOKEN) + 1)
+    packed, trimmed = pack(documents, 115)
     assert trimmed == 3
     assert [d.text.count("word") for d in packed] == [50, 25, 5]
     assert all(d.text.endswith(" …") for d in packed)
@@ -43,7 +43,7 @@ def test_no_document_is_dropped_and_the_budget_holds(contents: list[str], tokens
     packed, trimmed = pack([Document(str(i), t) for i, t in enumerate(contents)], tokens)
     assert [d.id for d in packed] == [d.id for d in documents]
     assert trimmed == sum(a.text != b.text for a, b in zip(documents, packed, strict=True))
-    budget = max(len(documents), int(tokens * WORDS_PER_TOKEN))
+    budget = max(len(documents), int(tokens * 0.7))
     words = [[w for w in d.text.split() if w != "…"] for d in packed]
     if trimmed:
         assert sum(map(len, words)) <= budget + len(documents)
@@ -73,8 +73,8 @@ def test_each_is_cut_by_the_same_share_of_its_own_tokens(kind: str, tmp_path: Pa
     documents = [Document(str(n), "word " * (n // 5 - 1) + "word.") for n in (500, 250, 50)]
     with ChatServer(tokenizes=kind) as server, Store(tmp_path / "s.sqlite") as store:
         model = StoredModel(endpoint_from(server.spec), store)
-        packed = run_blocking(pack_for(model, documents, 400, WORDS_PER_TOKEN))
-        whole = run_blocking(pack_for(model, documents, 800, WORDS_PER_TOKEN))
+        packed = run_blocking(pack_for(model, documents, 400, 0.7))
+        whole = run_blocking(pack_for(model, documents, 800, 0.7))
     assert (packed.counted, packed.trimmed) == (True, 3)
     lengths = [len(d.text) for d in packed.documents]
     for length, budget in zip(lengths, (250, 125, 25), strict=True):
@@ -87,7 +87,7 @@ def test_a_server_without_a_tokenizer_is_asked_once_and_then_estimated(tmp_path:
     with ChatServer() as server, Store(tmp_path / "s.sqlite") as store:
         model = StoredModel(endpoint_from(server.spec), store)
         for _ in range(2):
-            packed = run_blocking(pack_for(model, documents, 300, WORDS_PER_TOKEN))
+            packed = run_blocking(pack_for(model, documents, 300, 0.7))
         assert server.tokenized == 1
     assert not packed.counted
     assert packed.documents == pack(documents, 300)[0]
@@ -110,7 +110,7 @@ def test_an_estimate_is_corrected_by_what_the_server_counted_and_asks_nothing_tw
             write(f"Should {number} be free?", "pro")
         model = StoredModel(endpoint_from(server.spec), store)
         first, learnt = words_per_token(model)
-        assert first == WORDS_PER_TOKEN
+        assert first == 0.7
         assert learnt == pytest.approx(0.75, abs=0.15)  # of prompts, most of them other words
         before = len(server.asked())
         write("Should 0 be free?", "pro")  # asked by the first estimate: still known
@@ -130,7 +130,7 @@ def test_the_packaged_model_counts_its_own_tokens(tmp_path: Path) -> None:
         model = StoredModel(local, store)
         one, two, none = run_blocking(model.count_tokens(["Buses.", "Buses. Buses.", ""])) or []
         documents = [Document("a", "Buses fill up. " * 80), Document("b", "Fares fell. " * 40)]
-        packed = run_blocking(pack_for(model, documents, 100, WORDS_PER_TOKEN))
+        packed = run_blocking(pack_for(model, documents, 100, 0.7))
         counts = run_blocking(model.count_tokens([d.text for d in packed.documents])) or []
     local.close()
     assert 0 == none < one < two <= 2 * one + 1

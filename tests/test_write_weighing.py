@@ -14,14 +14,12 @@ from chat_replies import blocks_in, question_reply, sides_reply
 from chat_server import ChatServer
 from pnyx.cases import passage_sides
 from pnyx.cases.model_sides import (
-    BATCH,
     ModelSides,
     PassageAnswer,
     Weighing,
     _confidence,
     joined_shares,
 )
-from pnyx.cases.plan import ASKED
 from pnyx.cli import main
 from pnyx.core.records import Document, Question, judged_text
 from pnyx.formats.bundled_example import load_example
@@ -183,9 +181,9 @@ def test_a_strong_models_answers_override(
         assert len(own) >= 2
         assert {turned.get(doc_id) for doc_id in own} == {side}
     weighed = printed["weighed"]
-    assert (weighed["weight"], weighed["asked"], weighed["scored"]) == (1.0, ASKED, ASKED)
+    assert (weighed["weight"], weighed["asked"], weighed["scored"]) == (1.0, 24, 24)
     assert (weighed["again"], len(orders)) == (0, 1)  # it is confident of every answer
-    assert f"test decided the sides of {ASKED} passages" in printed["judges"]["test+sides"]
+    assert "test decided the sides of 24 passages" in printed["judges"]["test+sides"]
     assert "The packaged judge decided" not in errors
     stances = [r for s in printed["sides"] for r in s["verdicts"] if r["task"] != "support"]
     assert {(row["judge"], row["method"]) for row in stances} == {("test+sides", "listwise")}
@@ -216,7 +214,7 @@ def test_the_packaged_networks_are_not_run_where_the_model_answers(
     assert plan["models"][0]["calls"] > 0
     assert (code, networks_read) == (0, [])
     assert not any(name.startswith("passages@") for name in printed["judges"])
-    assert printed["expected_about"]["read"] == ASKED  # passages after these are left out
+    assert printed["expected_about"]["read"] == 24  # passages after these are left out
 
 
 def test_the_packaged_networks_read_the_ranking_for_what_the_model_left_out(
@@ -261,9 +259,9 @@ def test_passages_are_shown_up_to_120_words_in_one_call_and_again_in_the_opposit
     with ChatServer(reply=unsure) as server:
         printed = run(capsys, *command, "--llm", server.spec)[1]
         first, second = shown_orders(server)
-    assert ASKED == BATCH == len(first)
+    assert len(first) == 24
     assert second == first[::-1]
-    assert printed["weighed"]["again"] == ASKED
+    assert printed["weighed"]["again"] == 24
     words = [len(text.removesuffix(" …").split()) for text in first]
     assert 110 < max(words) <= 120  # long words count more: no passage is one of a megabyte
 
@@ -272,10 +270,10 @@ def test_passages_are_divided_evenly(
     command: list[str], labels: dict[str, str], capsys: Any
 ) -> None:
     with ChatServer(sides=knowing(labels)) as server:
-        options = ["--asked", str(BATCH + 2), "--retrieve", "40"]
+        options = ["--asked", "26", "--retrieve", "40"]
         run(capsys, *command, *options, "--llm", server.spec)
         sizes = [len(passages) for passages in shown_orders(server)]
-    assert sorted(sizes[:2]) == [(BATCH + 2) // 2] * 2
+    assert sorted(sizes[:2]) == [13] * 2
 
 
 @pytest.mark.parametrize(
@@ -292,18 +290,18 @@ def test_only_a_stated_confidence_is_a_probability(
 @pytest.mark.parametrize(
     ("edit", "scored"),
     [
-        (lambda rows: rows[1:], ASKED - 1),  # asked again about it: the last one is left out then
+        (lambda rows: rows[1:], 23),  # asked again about it: the last one is left out then
         pytest.param(
             lambda rows: [*rows, {**rows[0], "side": "both"}, {**rows[0], "id": 99}],
-            ASKED,
+            24,
             marks=pytest.mark.all,
         ),
         pytest.param(
             lambda rows: [{**row, "side": f" {row['side'].upper()}. "} for row in rows],
-            ASKED,
+            24,
             marks=pytest.mark.all,
         ),
-        (lambda rows: [{**row, "confidence": 95} for row in rows], ASKED),
+        (lambda rows: [{**row, "confidence": 95} for row in rows], 24),
         # Nobody states a probability: as if there were no answer.
         pytest.param(
             lambda rows: [{"id": row["id"], "side": row["side"]} for row in rows],
@@ -312,7 +310,7 @@ def test_only_a_stated_confidence_is_a_probability(
         ),
         pytest.param(
             lambda rows: [{**row, "id": str(row["id"]), "why": ""} for row in rows],
-            ASKED,
+            24,
             marks=pytest.mark.all,
         ),
     ],
@@ -346,7 +344,7 @@ def test_where_the_model_gives_nothing_the_packaged_judgement_is_used_and_it_is_
         code, printed, errors = run(capsys, *command, "--llm", server.spec)
     assert code == 3
     assert cited(printed) == cited(plain)
-    assert (printed["weighed"]["scored"], printed["unscored"]) == (0, ASKED)
+    assert (printed["weighed"]["scored"], printed["unscored"]) == (0, 24)
     assert printed["weighed"]["reason"].startswith(why)
     assert "The packaged judge decided the sides, not test" in errors
 

@@ -180,8 +180,12 @@ def _agreeing(
 
 def _measured(row: Mapping[str, Any]) -> dict[str, Any]:
     measures = row.get("measures", {})
-    calibration_measures = {name: measures[name] for name in _CALIBRATION if name in measures}
-    others = {name: value for name, value in measures.items() if name not in calibration_measures}
+    calibration_measures = {
+        name: measures[name]
+        for name in _CALIBRATION
+        if name in measures and measures[name]["scored"]  # a judge may state no probabilities
+    }
+    others = {name: value for name, value in measures.items() if name not in _CALIBRATION}
     calibration = (
         {"measures": calibration_measures, "reliability": row.get("reliability", [])}
         if calibration_measures

@@ -27,6 +27,7 @@ from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.results import plan_lines, plan_row
 from pnyx.display.tables import Column, Table, draws_legend
+from pnyx.display.text import many
 from pnyx.display.trials import trial_lines, trial_tables
 from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.format_options import FormatSpec
@@ -179,7 +180,7 @@ def run(
       ...
       noise: passed
       asker: unclear
-      1 reasons against a use; see audit/card.html
+      1 reason against a use; see audit/card.html
 
     \b
     More: pnyx audit run --help-all, docs/reference/measures/trials.md.
@@ -280,9 +281,8 @@ def _run_several(
     card_ = _card(trials, card, options)
     lines = [f"{row['trial']}: {row['outcome']}" for row in rows if "trial" in row]
     lines += [f"{name}: left out: {why}" for name, why in trials.left_out.items()]
-    see = (
-        f"{len(card_['not_for'])} reasons against a use; see {escaped(str(options.out))}/card.html"
-    )
+    reasons = many(len(card_["not_for"]), "reason")
+    see = f"{reasons} against a use; see {escaped(str(options.out))}/card.html"
     return Outcome(card_, [[*lines, see]], any(row["counts"]["unscored"] for row in rows))
 
 

@@ -51,6 +51,8 @@ def negated(sentence: str) -> str | None:
     before, after = words[:position], words[position + 1 :]
     if after[0].lower() == "not":
         return " ".join([*before, words[position], *after[1:]]) if len(after) > 1 else None
+    if after[0].lower().strip(".,;:!?") in _NEGATIONS:
+        return None
     verb = ["cannot"] if words[position] == "can" else [words[position], "not"]
     return " ".join([*before, *verb, *after])
 

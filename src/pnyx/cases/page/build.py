@@ -83,8 +83,11 @@ def _pairs(items: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def _citations(sentence: Sentence) -> tuple[Citation, ...]:
-    """Return a sentence's citations, each document once."""
-    return tuple({c.doc_id: c for c in reversed(sentence.citations)}.values())[::-1]
+    """Return a sentence's citations, each document once, in the order of first citation."""
+    first: dict[str, Citation] = {}
+    for citation in sentence.citations:
+        first.setdefault(citation.doc_id, citation)
+    return tuple(first.values())
 
 
 def _numbers(case: Case) -> dict[str, int]:
