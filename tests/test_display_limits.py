@@ -146,6 +146,16 @@ def test_a_table_that_cannot_be_folded_further_is_continued_below(width, parts):
     assert len(text.split("\n\n")) == parts
 
 
+def test_words_are_broken_before_numbers_and_these_before_measures():
+    def lines(width: int) -> list[str]:
+        columns = (Column("t"), Column("m", "measure"), Column("n", "count"))
+        return Table(columns, [("w" * 30, "nDCG@10", 1_234_567)]).text(width).split("\n")
+
+    assert lines(22)[1] == "ww  nDCG@10  1,234,567"  # 30 and 7 and 9, and two gaps
+    assert lines(16)[1] == "ww  nDCG@10  1,2"
+    assert max(map(len, lines(8))) == 8
+
+
 def test_a_table_is_markdown_html_csv_and_json():
     columns = (Column("name", "name"), Column("f", "figure", "value"), Column("n", "counts"))
     rows = [("a|b", Marked(measured(0.5, 0.25, 0.75), "*"), (3, 4)), (),

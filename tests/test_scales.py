@@ -132,3 +132,12 @@ def test_ratings_have_a_mark_each_on_scales_of_3_to_11_points(bounds, marks):
 def test_three_leaderboards_are_side_by_side(panels, size):
     panel = Scatter("T", "x", "y", [("one", 0.0, 1.0), ("two", 1.0, 0.0)], ["tau"])
     assert drawn(scatter_plot([panel] * panels))[0] == size
+
+
+@pytest.mark.parametrize(("name", "place"), [("seven77", "326.0"), ("eight888", "310.0")])
+def test_a_name_is_to_the_right_of_its_point_if_it_fits(name, place):
+    """The point is at 318 of 378; a character is 6.6 wide: 326 + 7 * 6.6 = 372.2."""
+    points = [("a", 0.0, 0.0), (name, 0.8, 0.5), ("b", 1.0, 1.0)]
+    lines = drawn(scatter_plot([Scatter("T", "x", "y", points, [])]))
+    (line,) = [line for line in lines if line.endswith(f": {name}")]
+    assert line.startswith(f"{place},")
