@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import socket
 from types import SimpleNamespace
@@ -12,9 +11,12 @@ import pytest
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 
+from asgi_client import ask
 from pnyx.core.errors import InputError, ModelError, PnyxError
+from pnyx.core.spec import Opt
 from pnyx.models.http.flow import LeftError
 from pnyx.web import security, server
+from pnyx.web.api.openapi import _range, described
 from pnyx.web.api.routes import UnreadableError, status_of
 from pnyx.web.application import build_app, event
 from pnyx.web.ask.options import ServerSpec
@@ -22,38 +24,6 @@ from pnyx.web.ask.pool import Busy
 from pnyx.web.rendering import Links, Site, slug
 from pnyx.web.security import Guard, is_loopback, is_secure
 from pnyx.web.server import _base, _listening
-
-
-async def asked(
-    app, body: bytes = b"", method: str = "POST", path: str = "/", query: str = "", **headers: str
-) -> tuple[int, dict[str, str], str]:
-    """Send a request with a body in one part; return status, headers and text of the answer."""
-    sent: list[dict] = []
-    waiting = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def receive():
-        return waiting.pop(0) if waiting else {"type": "http.disconnect"}
-
-    async def send(message):
-        sent.append(message)
-
-    lines = {"host": "localhost", **{name.replace("_", "-"): v for name, v in headers.items()}}
-    scope = {
-        "type": "http", "method": method, "path": path, "raw_path": path.encode(),
-        "query_string": query.encode(), "scheme": "http", "server": ("localhost", 80),
-        "headers": [(name.encode(), value.encode()) for name, value in lines.items()],
-        "client": ("127.0.0.1", 1), "root_path": "", "http_version": "1.1",
-    }  # fmt: skip
-    with contextlib.suppress(ValueError):  # Starlette raises it again once it has answered
-        await app(scope, receive, send)
-    start = sent[0]
-    text = b"".join(message.get("body", b"") for message in sent[1:])
-    found = {k.decode().lower(): v.decode() for k, v in start["headers"]}
-    return start["status"], found, text.decode()
-
-
-def ask(app, *args, **headers: str) -> tuple[int, dict[str, str], str]:
-    return asyncio.run(asked(app, *args, **headers))
 
 
 def echo_app(**settings):
@@ -140,6 +110,28 @@ def test_errors_of_the_api_have_their_status():
     assert status_of(UnreadableError("bad")) == (400, {})
     assert status_of(ModelError("away")) == (502, {})
     assert status_of(PnyxError("other")) == (500, {})
+
+
+def test_the_description_of_the_api_has_the_ranges_of_numbers():
+    parameters = described()["paths"]["/v1/search"]["get"]["parameters"]
+    schemas = {parameter["name"]: parameter["schema"] for parameter in parameters}
+    ranges = {
+        name: (schema.get("minimum"), schema.get("maximum")) for name, schema in schemas.items()
+    }
+    assert {name: ranges[name] for name in ("k", "window", "step", "feedback", "count")} == {
+        "k": (1, 100), "window": (2, 200), "step": (1, None), "feedback": (0, 100),
+        "count": (1, 50),
+    }  # fmt: skip
+    assert (schemas["q"]["minLength"], schemas["q"]["maxLength"]) == (1, 2000)
+    for name, option, limits in (
+        ("x", Opt(within="(0, 1)"), {"exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+        ("x", Opt(within="[0, 1]"), {"minimum": 0, "maximum": 1}),
+        ("x", Opt(within="(0.5, inf)"), {"exclusiveMinimum": 0.5}),
+        ("window", Opt(within="[0, 500)"), {"minimum": 0, "maximum": 200}),
+        ("window", Opt(within="[0, 100)"), {"minimum": 0, "exclusiveMaximum": 100}),
+        ("x", Opt(), {}),
+    ):
+        assert _range(name, option) == limits
 
 
 def test_an_event_is_a_line_of_json():

@@ -159,3 +159,31 @@ def test_lines_of_a_message_that_are_repeated_are_a_link(length, is_linked):
         assert parts == [("new\n", ""), ("300", "text-1"), ("\ny", "")]
     else:
         assert parts == [(f"new\n{first}\ny", "")]
+
+
+# The report behind a judgement --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("item", "sentence", "run", "numbers"),
+    [
+        ("t/r/pro/1", 1, "r", [2]), ("t/r/pro/1", 0, "r", [1]), ("t/r/pro/1", 2, "r", []),
+        ("t/r/pro/1", -1, "r", []), ("t/r/pro/1", "1", "r", []), ("t/other/1", 1, None, []),
+    ],
+)  # fmt: skip
+def test_a_judgement_of_an_argument_names_its_report_and_sentence(
+    tmp_path, item, sentence, run, numbers
+):
+    response = {
+        "metadata": {"topic_id": "t", "run_id": "r", "team_id": "x"}, "references": ["d"],
+        "answer": [{"text": "One.", "citations": [0]}, {"text": "Two.", "citations": []}],
+    }  # fmt: skip
+    write_rows(tmp_path / "responses.jsonl", [response])
+    row = answer(0, topic_id="t", sentence=sentence) | {"id": item}
+    write_rows(tmp_path / "answers.jsonl", [row])
+    write_rows(tmp_path / "manifest.json", [{"kind": "judge"}])
+    catalogue = open_catalogue.open_catalogue([str(tmp_path)])
+    (name,) = [source.name for source in catalogue.sources() if source.asked]
+    values = show(catalogue, address_of(f"/judgement/{name}/1")).values
+    assert (values["report"] and values["report"].run, values["sentences"]) == (run, numbers)
+    assert (values["place"], values["before"], values["after"]) == (1, 0, 0)
