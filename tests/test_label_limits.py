@@ -381,3 +381,24 @@ def test_a_seed_draws_the_same_shares_and_sides_in_every_version():
     assert shared_out(6, list(shares), 1, 0) == shares
     turned = [n for n in range(8) if is_turned(f"i{n}", "ann", 0)]
     assert turned == [1, 3, 6, 7]
+
+
+def test_the_organiser_is_led_from_dispute_to_dispute(tmp_path):
+    with labelling(tmp_path, "support", item_rows("support", 4)) as (desk, _, address):
+        for item, values in (("i2", (True, False)), ("i4", (False, True))):
+            for who, value in zip(("ann", "ben"), values, strict=True):
+                comment = f"{who} on {item}"
+                desk.record(answered(who, item, value, comment=comment, seconds=3.0), 0)
+        boss = Person(address, "boss")
+        page = boss.see("/adjudicate")
+        assert str(page.url).endswith("/adjudicate/2")
+        assert ("ann on i2" in page.text, "ann on i4" in page.text) == (True, False)
+        boss.send(0)
+        page = boss.see("/adjudicate")
+        assert str(page.url).endswith("/adjudicate/4")
+        assert "ann on i4" in page.text
+        boss.send(1)
+        assert str(boss.see("/adjudicate").url).endswith("/organise")
+        assert desk.summary() == {"items": 4, "answered": 2, "answers": 4, "annotators": 2}
+        decided = [row for row in desk.rows() if row["annotator"] == ADJUDICATED]
+        assert [(row["id"], row["value"]) for row in decided] == [("i2", True), ("i4", False)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -365,3 +366,22 @@ def test_2000_topics_of_labels_are_prepared_of_20000_documents():
         documents[19_999] = argument("Should zoos close?")
         assert label_topics(Stored(documents)) == (("Should zoos close?",) if is_read else ())
     assert label_topics(Stored([argument("Is tea good?", "neutral")])) == ()
+
+
+class Clustered(Stored):
+    """An index of documents with topics: the number of each, and None for one."""
+
+    def feature_info(self, name):
+        return SimpleNamespace(documents=len(self)) if name == "clusters" else None
+
+    def topics(self, names):
+        labels = ["A rare one here", *["Tea is a drink"] * 2, None, *["Too short"] * 4]
+        return [None if label is None else SimpleNamespace(label=label) for label in labels]
+
+
+def test_without_labels_examples_are_the_most_frequent_topics_of_clusters():
+    documents = [Document("d", "A text.")] * 8
+    assert example_questions(Clustered(documents)) == ("Tea is a drink", "A rare one here")
+    assert example_questions(Clustered([])) == ()
+    both = [*[argument("Is tea good?", side) for side in ("pro", "con")], *documents[2:]]
+    assert example_questions(Clustered(both)) == ("Is tea good?",)
