@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import Any
 
 
 async def asked(
-    app, body: bytes = b"", method: str = "POST", path: str = "/", query: str = "", **headers: str
+    app: Any,
+    body: bytes = b"",
+    method: str = "POST",
+    path: str = "/",
+    query: str = "",
+    **headers: str,
 ) -> tuple[int, dict[str, str], str]:
     """Send a request with a body in one part; return status, headers and text of the answer."""
-    sent: list[dict] = []
+    sent: list[dict[str, Any]] = []
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def receive():
-        return waiting.pop(0) if waiting else {"type": "http.disconnect"}
+    async def receive() -> Any:
+        if not waiting:
+            await asyncio.Event().wait()  # the client stays
+        return waiting.pop(0)
 
-    async def send(message):
+    async def send(message: Any) -> None:
         sent.append(message)
 
     lines = {"host": "localhost", **{name.replace("_", "-"): v for name, v in headers.items()}}
@@ -34,5 +42,5 @@ async def asked(
     return start["status"], found, text.decode()
 
 
-def ask(app, *args, **headers: str) -> tuple[int, dict[str, str], str]:
+def ask(app: Any, *args: Any, **headers: Any) -> tuple[int, dict[str, str], str]:
     return asyncio.run(asked(app, *args, **headers))

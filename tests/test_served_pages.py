@@ -16,6 +16,7 @@ from chat_server import ChatServer
 from pnyx.core.errors import PnyxError
 from pnyx.core.records import LeaderboardCell
 from pnyx.formats import write_leaderboard
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.web.application import build_app
 from pnyx.web.ask.pages import Standing, Standings, _Pages, routes
 from pnyx.web.ask.pool import Busy
@@ -102,6 +103,40 @@ def test_sides_of_a_question_are_decided_once():
 
     asyncio.run(main())
     assert len(calls) == 2
+
+
+class Deciding(Service):
+    """Decides nothing in half a second."""
+
+    opened = SimpleNamespace(state=(1,))
+    index = SimpleNamespace(tokenizer=Tokenizer())
+
+    async def work(self, work):
+        return Standing({}, 0.5)
+
+    async def search(self, question, *, k, every_topic):
+        self.asked.append((question, k, every_topic))
+        return SimpleNamespace(hits=(), problems=("A\nproblem.",))
+
+    def described(self):
+        return ("one document",)
+
+    def known_perspectives(self, question, *, k):
+        self.asked.append((question, k))
+
+
+def test_sides_are_a_part_of_the_page_for_a_script_and_else_a_page():
+    service = Deciding()
+    app = build_app(routes(service), Site("s"))  # type: ignore[arg-type]
+    form = b"q=Why%3F&n=40"
+    status, headers, _ = ask(app, form, "POST", "/sides", **FORM)
+    assert (status, headers["location"], service.asked) == (303, "/?q=Why%3F&n=40", [])
+    status, _, text = ask(app, form, "POST", "/sides", hx_request="true", **FORM)
+    assert (status, "<html" in text, "Nothing was found." in text) == (200, False, True)
+    assert service.asked == [("Why?", 40, True)]
+    status, _, text = ask(app, b"", "GET", "/", "q=Why%3F")
+    assert (status, "A problem." in text) == (200, True)
+    assert service.asked[1:] == [("Why?", 20, True), ("Why?", 10)]
 
 
 def fill(pool, most: int) -> None:
