@@ -145,7 +145,7 @@ def test_a_server_is_busy_once_its_threads_and_its_queue_are_full():
 
     async def fill(pool, most: int) -> None:
         go = threading.Event()
-        waiting = [asyncio.ensure_future(pool.run(lambda: go.wait(60))) for _ in range(most)]
+        waiting = [asyncio.ensure_future(pool.run(lambda: go.wait(20))) for _ in range(most)]
         await asyncio.sleep(0)
         with pytest.raises(Busy):
             await pool.run(lambda: None)

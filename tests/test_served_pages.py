@@ -142,7 +142,7 @@ def test_sides_are_a_part_of_the_page_for_a_script_and_else_a_page():
 def fill(pool, most: int) -> None:
     async def main() -> None:
         go = threading.Event()
-        waiting = [asyncio.ensure_future(pool.run(lambda: go.wait(60))) for _ in range(most)]
+        waiting = [asyncio.ensure_future(pool.run(lambda: go.wait(20))) for _ in range(most)]
         await asyncio.sleep(0)
         with pytest.raises(Busy):
             await pool.run(lambda: None)

@@ -112,8 +112,12 @@ def test_how_many_pages_of_each_kind_an_export_keeps(results):
     assert kept(micro, 20) == 1
     lists = [Address("judgements", ("a", "every"), number) for number in range(1, 10)]
     assert (kept(lists, 300), kept(lists, 99)) == (3, 1)
-    narrowed = [Address("judgements", ("a", "v-yes"), number) for number in range(1, 10)]
-    assert kept(narrowed, 500) == 1 + 4  # 5 of further pages, and none beyond the fifth
+    narrowed = [
+        Address("judgements", ("a", key), number)
+        for key in ("v-yes", "v-no")
+        for number in (1, 2, 3, 4)
+    ]
+    assert kept(narrowed, 500) == 2 + 5  # the first pages, and one other page in a hundred
     assert kept([Address("judgements", ())], 1) == kept([Address("source", ("a",))], 1) == 1
 
 
