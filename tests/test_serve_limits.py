@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -110,7 +111,15 @@ def test_a_topic_in_an_address_has_nine_digits_at_most(topic, kept):
     assert read_search_query({"q": "Why?", "topic": topic}).topic == (topic if kept else "")
 
 
-def test_answers_have_at_most_100_documents_50_perspectives_and_256_items():
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    """An index of one document, which it has by its words alone."""
+    folder = tmp_path_factory.mktemp("limits") / "one.index"
+    build_index([Document("one", "A text.")], folder)
+    return folder
+
+
+def test_answers_have_at_most_100_documents_50_perspectives_and_256_items(small):
     """What passes the limit fails at something else, so that nothing is judged."""
 
     async def message(asked) -> str:
@@ -128,7 +137,7 @@ def test_answers_have_at_most_100_documents_50_perspectives_and_256_items():
         ]
 
     items = [{"id": str(n), "text": "Fares fell.", "statement": "It fell."} for n in range(255)]
-    with service_of() as service:
+    with service_of(small) as service:
         assert service._viewed(VOTING, {"count": 50}, 100)[2:] == (50, 100)
         assert asyncio.run(main()) == [
             "k: found 101, expected a number from 1 to 100",
@@ -139,7 +148,7 @@ def test_answers_have_at_most_100_documents_50_perspectives_and_256_items():
         ]
 
 
-def test_a_server_is_busy_once_its_threads_and_its_queue_are_full():
+def test_a_server_is_busy_once_its_threads_and_its_queue_are_full(small):
     """Two arguments at once, and 64 wait; searches: one for each of 2 to 4 cores, and 400 wait."""
     searches = {1: 2, 2: 2, 3: 3}.get(cores(), 4)
 
@@ -156,7 +165,7 @@ def test_a_server_is_busy_once_its_threads_and_its_queue_are_full():
         await fill(service._slow, 2 + 64)
         await fill(service._quick, searches + 400)
 
-    with service_of() as service:
+    with service_of(small) as service:
         assert service._slow._threads._max_workers == 2
         assert service._quick._threads._max_workers == searches
         asyncio.run(main())
@@ -166,11 +175,9 @@ def test_a_server_is_busy_once_its_threads_and_its_queue_are_full():
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory) -> Index:
+def empty(small) -> Index:
     """An index that does not have the documents shown."""
-    folder = tmp_path_factory.mktemp("limits") / "one.index"
-    build_index([Document("one", "A text.")], folder)
-    return Index.open(folder)
+    return Index.open(small)
 
 
 def view(index: Index, document, question: str = ""):

@@ -12,11 +12,11 @@ pytest.importorskip("starlette", reason="starlette is not installed")
 
 from asgi_client import ask
 from asking_fixture import service_of
-from chat_server import ChatServer
 from pnyx.core.errors import PnyxError
-from pnyx.core.records import LeaderboardCell
+from pnyx.core.records import Document, LeaderboardCell
 from pnyx.formats import write_leaderboard
 from pnyx.formats.text.tokens import Tokenizer
+from pnyx.search import build_index
 from pnyx.web.application import build_app
 from pnyx.web.ask.pages import Standing, Standings, _Pages, routes
 from pnyx.web.ask.pool import Busy
@@ -155,8 +155,10 @@ def fill(pool, most: int) -> None:
 def test_a_remote_index_and_a_language_model_get_more_threads(monkeypatch, tmp_path):
     """They wait for other machines: 24 searches, and 8 arguments, besides 400 and 64 that wait."""
     monkeypatch.setattr("pnyx.web.ask.service.is_remote", lambda _: True)
-    store = str(tmp_path / "store.sqlite")
-    with ChatServer() as chat, service_of(llm=(chat.spec,), store=store) as service:
+    store, index = str(tmp_path / "store.sqlite"), tmp_path / "one.index"
+    build_index([Document("one", "A text.")], index)
+    model = {"llm": ("http://127.0.0.1:9/v1#m",), "store": store}  # it is not asked
+    with service_of(index, **model) as service:
         assert service._quick._threads._max_workers == 24
         assert service._slow._threads._max_workers == 8
         fill(service._quick, 24 + 400)

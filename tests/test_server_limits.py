@@ -12,9 +12,12 @@ import pytest
 pytest.importorskip("starlette", reason="starlette is not installed")
 
 from asgi_client import ask
+from asking_fixture import service_of
 from pnyx.core.errors import InputError, ModelError, PnyxError
+from pnyx.core.records import Document
 from pnyx.core.spec import Opt
 from pnyx.models.http.flow import LeftError
+from pnyx.search import build_index
 from pnyx.web import security, server
 from pnyx.web.api.openapi import _range, described
 from pnyx.web.api.routes import UnreadableError, status_of
@@ -273,16 +276,16 @@ def test_files_of_pages_have_names_for_every_disk():
     assert served.static("view.css").startswith("/static/view.css?")
 
 
-def test_an_answer_of_mcp_has_20_documents_and_texts_of_2000_characters():
+def test_an_answer_of_mcp_has_20_documents_and_texts_of_2000_characters(tmp_path):
     mcp = pytest.importorskip("mcp", reason="mcp is not installed")
     assert mcp
-    from asking_fixture import service_of
     from pnyx.web.api.mcp import _cut, build_mcp
 
     long = "a" * 2001
     texts = {"text": "a" * 2000, "more": [long, 1], "odd": "\ud800"}
     assert _cut(texts) == {"text": "a" * 2000, "more": ["a" * 2000 + " [...]", 1], "odd": "?"}
-    with service_of() as service:
+    build_index([Document("one", "A text.")], tmp_path / "one.index")
+    with service_of(tmp_path / "one.index") as service:
         tools = {tool.name: tool for tool in asyncio.run(build_mcp(service).list_tools())}
     search, perspectives, argue, judge = (
         tools[name].input_schema["properties"]
