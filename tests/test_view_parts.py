@@ -13,6 +13,7 @@ from pnyx.web.rendering import Links
 from pnyx.web.results import open_catalogue
 from pnyx.web.results.boards import Board, BoardRow, bar_of
 from pnyx.web.results.catalogue import Catalogue
+from pnyx.web.results.judgement import sentences_resting_on
 from pnyx.web.results.pages import Address
 from pnyx.web.results.records import (
     MeasureValue,
@@ -187,3 +188,22 @@ def test_a_judgement_of_an_argument_names_its_report_and_sentence(
     values = show(catalogue, address_of(f"/judgement/{name}/1")).values
     assert (values["report"] and values["report"].run, values["sentences"]) == (run, numbers)
     assert (values["place"], values["before"], values["after"]) == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("item", "numbers"),
+    [("t/r/1", [2]), ("t/r/1/d", [2]), ("t/r/10", []), ("t/s", []), ("t/r/0/d", [1]), ("x", [])],
+)
+def test_a_judgement_of_a_run_names_the_sentences_that_rest_on_it(tmp_path, item, numbers):
+    response = {
+        "metadata": {"topic_id": "t", "run_id": "r", "team_id": "x"}, "references": [],
+        "answer": [{"text": "One.", "citations": []}, {"text": "Two.", "citations": []}],
+    }  # fmt: skip
+    write_rows(tmp_path / "responses.jsonl", [response])
+    row = answer(0, topic_id="t", run_id="r") | {"id": item}
+    write_rows(tmp_path / "answers.jsonl", [row, answer(1, topic_id="u", run_id="r")])
+    write_rows(tmp_path / "manifest.json", [{"kind": "judge"}])
+    catalogue = open_catalogue.open_catalogue([str(tmp_path)])
+    first, second = sorted(catalogue.judgements().rows, key=lambda judgement: judgement.n)
+    assert sentences_resting_on(catalogue, first) == numbers
+    assert sentences_resting_on(catalogue, second) == []
