@@ -345,3 +345,22 @@ def test_agreement_of_judges_needs_two_items():
     assert [name for _, name, _ in rated.agreement][3:] == [
         "alpha_ordinal", "alpha_interval", "spearman",
     ]  # fmt: skip
+
+
+def test_a_search_leads_to_one_of_the_first_10000_sentences_of_a_report(tmp_path):
+    rows = [
+        {"metadata": {"topic_id": "t", "run_id": run, "team_id": "x"}, "references": [],
+         "answer": [{"text": f"word{n} {run}.", "citations": []} for n in range(count)]}
+        for run, count in (("short", 3), ("long", 10_001))
+    ]  # fmt: skip
+    catalogue = opened(tmp_path, responses=rows)
+
+    def hits(words: str) -> list[tuple[str, int]]:
+        found = search(catalogue, words).rows
+        return [(hit.report.run, hit.n) for hit in found if hit.report is not None]
+
+    assert hits("word2 short") == [("short", 3)]
+    assert hits("word1 long") == [("long", 2)]
+    assert hits("word9999 long") == [("long", 10_000)]
+    assert hits("word10000 long") == [("long", 10_000)]  # the last one that has a place of its own
+    assert search(catalogue, "word2 short").rows[0].text == "word2 short."
