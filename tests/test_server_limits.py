@@ -297,3 +297,13 @@ def test_an_answer_of_mcp_has_20_documents_and_texts_of_2000_characters(tmp_path
     assert argue["stance"]["default"] == "both"
     assert argue["definition"]["maxLength"] == search["question"]["maxLength"] == 2000
     assert (judge["items"]["minItems"], judge["items"]["maxItems"]) == (1, 256)
+
+
+def test_answers_forbid_what_pages_do_not_need_and_files_may_be_kept():
+    _, headers, _ = ask(echo_app(), b"x")
+    assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+    assert (headers["cache-control"], headers["referrer-policy"]) == ("no-store", "no-referrer")
+    status, headers, _ = ask(echo_app(), b"", "GET", "/static/tokens.css")
+    assert (status, headers["content-type"]) == (200, "text/css; charset=utf-8")
+    assert headers["cache-control"] == "private, max-age=31536000, immutable"
+    assert headers["x-content-type-options"] == "nosniff"

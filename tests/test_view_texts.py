@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from pnyx.models.chat.types import Message
 
 from chat_server import ChatServer
 from command import rows_of, run, write_rows
 from pnyx.judging.store.store import Store
+from pnyx.models.chat.types import Message
 from pnyx.web.rendering import Links
 from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.routes import address_of, rendered, show, site_of
