@@ -1,5 +1,7 @@
 """Compiled libraries: those that crash each other, in every order, and those that call home."""
 
+import ctypes.util
+import gc
 import importlib.util
 import os
 import re
@@ -7,10 +9,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from index_fixture import HAS_GRAPHS
+from pnyx.core import native
+from pnyx.core.errors import MissingExtra, PnyxError
 
 clash = pytest.mark.skipif(
     not HAS_GRAPHS or sys.platform != "linux", reason="the clash is one of usearch's Linux wheels"
@@ -132,3 +137,50 @@ def test_nothing_that_it_loads_connects_to_anybody_or_writes_to_the_home(tmp_pat
     assert (done.returncode, done.stderr) == (0, "")
     assert re.findall(r".*sa_family=AF_INET.*", calls.read_text()) == []
     assert [path for path in home.rglob("*") if path.is_file()] == []
+
+
+def test_a_clash_is_refused_before_it_ends_the_process(monkeypatch):
+    """It clashes if the ids that all copies share were numbered before the system's own."""
+    own, shared = native._OWN_ID, native._SHARED_ID
+    numbers = {own: 3, shared: 4}
+    fake = SimpleNamespace(in_dll=lambda _, name: SimpleNamespace(value=numbers[name]))
+    with monkeypatch.context() as patched:
+        patched.setattr(ctypes, "c_size_t", fake)
+        patched.setattr(native, "_libstdcxx", object)
+        assert native._locales_are_mixed() is True
+        numbers[own] = 4
+        assert native._locales_are_mixed() is False
+    with monkeypatch.context() as patched:
+        patched.setattr(native, "_libstdcxx", lambda: None)
+        assert native._locales_are_mixed() is False
+        libm = ctypes.util.find_library("m")
+        patched.setattr(native, "_libstdcxx", lambda: ctypes.CDLL(libm))  # has no such ids
+        assert native._locales_are_mixed() is False
+    with monkeypatch.context() as patched:
+        patched.setattr(native, "_locales_are_mixed", lambda: True)
+        patched.setitem(sys.modules, "usearch", ModuleType("usearch"))
+        patched.delitem(sys.modules, "onnxruntime", raising=False)
+        with pytest.raises(PnyxError, match="import onnxruntime first"):
+            native.load_onnxruntime()
+        patched.setitem(sys.modules, "onnxruntime", onnxruntime := SimpleNamespace(calls=[]))
+        onnxruntime.disable_telemetry_events = lambda: onnxruntime.calls.append(1)
+        assert native.load_onnxruntime() is onnxruntime  # it was imported before
+        assert (onnxruntime.calls, os.environ["ORT_DISABLE_TELEMETRY"]) == ([1], "1")
+
+
+def test_without_numba_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'pnyx\[fast\]'"):
+        native.load_numba()
+
+
+def test_garbage_is_collected_again_only_if_it_was_before():
+    for enabled in (True, False):
+        (gc.enable if enabled else gc.disable)()
+        try:
+            with native.garbage_kept():
+                assert not gc.isenabled()
+            assert gc.isenabled() is enabled
+        finally:
+            gc.enable()
+    native.free_memory()

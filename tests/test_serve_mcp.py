@@ -12,7 +12,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 
 from asking_fixture import VOTING, example_index
 from mcp_fixture import mcp_session
-from pnyx.web.api.mcp import UNTRUSTED, _cut
+from pnyx.web.api.mcp import UNTRUSTED
 
 pytestmark = pytest.mark.slow
 
@@ -98,9 +98,3 @@ def test_half_characters_get_an_answer_and_standard_output_carries_the_protocol_
         assert process.wait(60) == 0
     assert [one["id"] for one in answers] == [0, 1]
     assert answers[1]["result"]["structuredContent"]["hits"]
-
-
-def test_a_text_of_more_than_2000_characters_is_cut():
-    whole, long = "a" * 2000, "a" * 2001
-    expected = {"text": whole, "more": [f"{whole} [...]", 1], "odd": "?"}
-    assert _cut({"text": whole, "more": [long, 1], "odd": "\ud800"}) == expected

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS: Final = 200_000
 """Characters of a document that a page shows."""
-_NAME: Final = 300
+_TITLE: Final = 300
+_NEAR: Final = 6
+_FIELDS: Final = 30
+_FIELD: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def parts_view(index: DocumentIndex, document: Evidence, marker: Marker) -> Part
         of = passages[position].passage
         names = ("", "") if of is None else (of.heading, of.speaker)
         heading, speaker = (
-            one_line(name)[:_NAME] if name != last else ""
+            one_line(name)[:_TITLE] if name != last else ""
             for name, last in zip(names, before, strict=True)
         )
         segments = marker.marked(texts[position][:MOST_CHARACTERS])
@@ -94,13 +97,6 @@ def _window(sizes: Sequence[int], hit: int) -> range:
     return range(start, stop + 1)
 
 
-_LONGEST: Final = MOST_CHARACTERS
-_TITLE: Final = 300
-_NEAR: Final = 6
-_FIELDS: Final = 30
-_FIELD: Final = 2000
-
-
 def document_view(
     index: DocumentIndex, document: Evidence, marker: Marker, question: str, links: Links
 ) -> dict[str, Any]:
@@ -111,14 +107,14 @@ def document_view(
     title = one_line(shown_title(document))[:_TITLE] or "(no id)"
     split = parts_view(index, document, marker)
     body = "" if split.parts else _body(document)
-    long = len(body) > _LONGEST
+    long = len(body) > MOST_CHARACTERS
     return {
         "title": title,
         "heading": one_line(document.title)[: 4 * _TITLE] or title,
         "premises": list(_premises(document, marker)),
-        "body": marker.marked(body[:_LONGEST]),
+        "body": marker.marked(body[:MOST_CHARACTERS]),
         "parts": split.parts,
-        "cut": f"The first {_LONGEST:,} of {len(body):,} characters are shown."
+        "cut": f"The first {MOST_CHARACTERS:,} of {len(body):,} characters are shown."
         if long
         else split.cut,
         "facts": [(label, value) for label, value in _facts(index, document) if value],
@@ -132,7 +128,7 @@ def document_view(
 
 def _premises(document: Evidence, marker: Marker) -> Iterator[tuple[tuple[Segment, ...], str]]:
     """Yield each premise, and its side if it has one of its own."""
-    left = _LONGEST
+    left = MOST_CHARACTERS
     for premise in document.premises if isinstance(document, Argument) else ():
         if left <= 0 or not premise.text.strip():
             continue

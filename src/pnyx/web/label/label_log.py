@@ -44,7 +44,7 @@ class Act:
             row["values"] = dict(self.values)
         for name in ("unsure", "comment", "seconds", "shown", "at", "seen"):
             value = getattr(self, name)
-            if value not in (None, "", False):
+            if value not in (None, "") and value is not False:  # 0 seconds are kept
                 row[name] = value
         return row
 
