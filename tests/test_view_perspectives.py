@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command import write_rows
 from pnyx.perspectives.pages import PAGES
+from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.pages import Address
 from pnyx.web.results.records import NotFoundError
@@ -22,11 +24,15 @@ YES, NO, OPEN = True, False, None
 def answer(topic: str, doc: str, view: str, value: bool | None, **more: Any) -> dict[str, Any]:
     row = {"id": f"{topic}/{doc}/{view}/{more.get('passage', 1)}", "task": "support",
            "question_id": topic, "doc_id": doc, "perspective_id": view, "judge": "j",
-           "value": value, "probability": None if value is None else 0.9 if value else 0.1}  # fmt: skip
+           "value": value, "probability": {YES: 0.9, NO: 0.1, OPEN: None}[value]}  # fmt: skip
     return {**row, **({"unscored": "timeout"} if value is None else {}), **more}
 
 
-def results(folder, rows: Sequence[Mapping[str, Any]], run: Mapping[str, Sequence[str]] = {}):  # noqa: B006
+def results(
+    folder: Path,
+    rows: Sequence[Mapping[str, Any]],
+    run: Mapping[str, Sequence[str]] | None = None,
+) -> Catalogue:
     """Open a catalogue of answers called `views`, and of a run called `ranked` if given."""
     paths = [write_rows(folder / "views.jsonl", rows)]
     if run:
