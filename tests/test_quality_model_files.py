@@ -101,6 +101,12 @@ def test_a_machine_decides_which_texts_are_arguments(intercept, accepted, tmp_pa
     assert small.score("horse") is None
 
 
+def test_a_text_as_near_to_both_vectors_is_not_an_argument(tmp_path):
+    small = model(tmp_path / "m", machine={"gamma": 1.0, "intercept": 0.0})
+    assert not small.accepts("cat " * 4 + "dog " * 3)  # 4 x 3 and 3 x 4
+    assert small.accepts("cat " * 5 + "dog " * 3)
+
+
 def test_the_name_of_a_model_has_a_digest_of_what_decides(tmp_path):
     names = [
         model(tmp_path / "a").name,
