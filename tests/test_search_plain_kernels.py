@@ -156,17 +156,24 @@ def scan(plain, monkeypatch):
 
 
 def numbered(
-    batches: list[list[str]], *, compiled: bool, language: str, small: bool = False
+    batches: list[list[str]],
+    *,
+    compiled: bool,
+    language: str,
+    sizes: tuple[int, int, int] | None = None,
 ) -> Any:
+    """Number the words of texts; `sizes` are those of a small table: slots, letters, words."""
     owner = WordNumbers(Tokenizer(language), compiled=compiled)
-    if small:
+    if sizes is not None:
+        slots, letters, words = sizes
         table = owner._table = _Table(Tokenizer(language))
-        table._hashes, table._slots = np.zeros(4, np.uint64), np.full(4, -1, np.int32)
-        table._letters, table._ends = np.zeros(8, np.uint8), np.zeros(4, np.int64)
+        table._hashes, table._slots = np.zeros(slots, np.uint64), np.full(slots, -1, np.int32)
+        table._letters, table._ends = np.zeros(letters, np.uint8), np.zeros(words, np.int64)
     out = [owner.number(batch) for batch in batches]
     return [(tokens.tolist(), counts.tolist()) for tokens, counts in out], list(owner.terms)
 
 
+SIZES = [None, (4, 1000, 1000), (1024, 8, 1000), (1024, 1000, 2)]
 TEXTS = [
     ["Zoos don't keep zoos' bears.", "", "The O'Neill's 3 bears, the BEARS"],
     ["naïve café Ünïcödé Σίσυφος", "日本語 กขค ©", "a_b \u200d x\ufe0fy \U00010428\U0001f600 end"],
@@ -176,15 +183,25 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("language", ["english", "none"])
-@pytest.mark.parametrize("small", [False, True])
-def test_words_are_numbered_as_by_a_dictionary(scan, language, small):
-    assert numbered(TEXTS, compiled=True, language=language, small=small) == numbered(
+@pytest.mark.parametrize("sizes", SIZES)
+def test_words_are_numbered_as_by_a_dictionary(scan, language, sizes):
+    assert numbered(TEXTS, compiled=True, language=language, sizes=sizes) == numbered(
         TEXTS, compiled=False, language=language
     )
 
 
-def test_many_words_fill_and_grow_the_table(scan):
+@pytest.mark.parametrize("sizes", SIZES)
+def test_many_words_fill_and_grow_the_table(scan, sizes):
     batches = [[" ".join(f"w{n % 40}" for n in range(start, start + 30))] for start in (0, 25, 60)]
-    assert numbered(batches, compiled=True, language="none", small=True) == numbered(
+    assert numbered(batches, compiled=True, language="none", sizes=sizes) == numbered(
         batches, compiled=False, language="none"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["\U00010428" * 200, "x" * 254 + "\U00010428" * 2, "x" * 253 + "\U00010428", "é" * 256]
+)
+def test_a_long_word_is_cut_by_units_of_utf_16(scan, text):
+    assert numbered([[text]], compiled=True, language="none") == numbered(
+        [[text]], compiled=False, language="none"
     )
