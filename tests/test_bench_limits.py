@@ -14,8 +14,15 @@ from pnyx.core.errors import InputError
 from pnyx.core.records import Document, Perspective
 from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.questions import Support
+from pnyx.judging.runs.shards import Shard
 from pnyx.perspectives import bench as bench_module
-from pnyx.perspectives.bench import BenchJudge, BenchSearch, bench_perspectives
+from pnyx.perspectives.bench import (
+    BenchJudge,
+    BenchSearch,
+    bench_perspectives,
+    judge_share,
+    pairs_at_most,
+)
 from pnyx.perspectives.bench_plan import PerspectiveBench
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
@@ -104,6 +111,10 @@ def test_lambda_is_chosen_on_a_quarter_of_the_questions_and_the_highest_of_the_b
     ]  # fmt: skip
     again = compared(index, tmp_path / "out", judge=judge)
     assert (judge.asked, again.reused) == (48, 48)
+    row = again.row()
+    assert row["tuning"]["bm25"][0] == {"lambda": 0.5, "mrecall": 1.0}
+    assert (row["lambdas"], len(row["dev"]), len(row["test"])) == ({"bm25": 0.75}, 2, 6)
+    assert str(again).splitlines()[0] == "Coverage of perspectives on 6 questions"
 
 
 @pytest.mark.parametrize(
@@ -168,6 +179,47 @@ def test_what_each_variant_searches(index, monkeypatch):
     ]  # fmt: skip
     assert [plan.lam for plan, _ in searched[1:3]] == [0.5, 0.9]
     assert list(search.systems(["q0"], {"bm25": (0.5,)}))[1] == "bm25+mmr"
+
+
+def test_a_share_of_the_pairs_is_judged_once_lambda_is_known(index, tmp_path):
+    judged = []
+    for number in (1, 2):
+        search = BenchSearch(
+            index, views(4), PerspectiveBench(retrievers=("bm25",), lambdas=(0.5,)), Colours()
+        )
+        judging = BenchJudge(ByColour(), tmp_path / str(number), shard=Shard(number, 2))
+        assert judge_share(search, judging) == tmp_path / str(number) / "verdicts.jsonl"
+        judged += [row["id"] for row in rows_of(tmp_path / str(number) / "verdicts.jsonl")]
+    assert len(judged) == len(set(judged)) == 4 * 3 * 2
+    search = BenchSearch(index, views(4), PerspectiveBench(retrievers=("bm25",)), Colours())
+    with pytest.raises(InputError, match="--shard requires one --lambda"):
+        judge_share(search, BenchJudge(ByColour(), tmp_path / "3", shard=Shard(1, 2)))
+
+
+@pytest.mark.parametrize(("leaning", "pairs"), [(False, 2 * 2 * 2), (True, 2 * 3 * 2)])
+def test_a_plan_counts_the_pairs_of_every_lambda(index, leaning, pairs):
+    """Of two documents found for each question; those of the side of blue are the third, too."""
+    bench = PerspectiveBench(
+        retrievers=("bm25",), variants=("plain",), depths=(2,), leaning=leaning
+    )
+    assert len(pairs_at_most(BenchSearch(index, views(2), bench, Colours()))) == pairs
+    bench = PerspectiveBench(retrievers=("bm25",), depths=(2,), lambdas=(0.5, 0.99))
+    assert len(pairs_at_most(BenchSearch(index, views(2), bench, Colours()))) == 2 * 3 * 2
+
+
+def test_what_cannot_be_searched_for_is_refused(index):
+    bench = PerspectiveBench(retrievers=("bm25",))
+    unnamed = {"q": [Perspective("a", "q", "Tea is red.", "pro", {"question": "?!"})]}
+    with pytest.raises(InputError, match="question 'q': its perspectives do not name its text"):
+        BenchSearch(index, unnamed, bench)
+    with pytest.raises(InputError, match="requires a source of perspectives to search for"):
+        BenchSearch(index, views(1), PerspectiveBench(variants=("perspectives",)))
+    with pytest.raises(InputError, match="unknown model 'best'"):
+        BenchSearch(index, views(1), PerspectiveBench(retrievers=("best",)))
+    one_side = {"q0": views(1)["q0"][:1]}
+    search = BenchSearch(index, one_side, PerspectiveBench(retrievers=("bm25",)), Colours())
+    with pytest.raises(InputError, match="leaning needs questions with two perspectives"):
+        search.sided(["q0"])
 
 
 def test_the_retrievers_and_lambdas_compared_by_default():
