@@ -65,7 +65,7 @@ def test_eight_perspectives_are_taken_by_default(claims, perspectives):
 
 def test_the_best_60_documents_are_read(tmp_path):
     """A document with a conclusion on the question is at a place in the ranking."""
-    rows = [Document(f"d{n}", "Bananas are yellow.") for n in range(60)]
+    rows: list[Any] = [Document(f"d{n}", "Bananas are yellow.") for n in range(60)]
     rows.append(Argument("zoo", "Zoos are cruel.", (Premise("Cages."),), "pro", ZOOS.text))
     build_index(rows, tmp_path / "i")
     ids = [row.id for row in rows]

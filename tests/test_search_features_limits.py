@@ -107,7 +107,7 @@ def with_topics(folder: Any, cluster: Any, centroids: Any, **meta: Any) -> Index
     """Store topics in an index."""
     labels = [{"label": f"Topic {n}", "terms": ["tea"], "documents": 1}
               for n in range(len(centroids))]  # fmt: skip
-    arrays = {
+    arrays: dict[str, Any] = {
         "cluster": np.array(cluster, dtype=np.uint32),
         "centroids": np.array(centroids, dtype=np.float32),
         "labels": np.frombuffer(json.dumps(labels).encode(), dtype=np.uint8),
