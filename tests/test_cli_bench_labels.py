@@ -11,6 +11,7 @@ from command import called, rows_of, write_rows
 from pnyx.core.records import Document
 from pnyx.judging.perspectives import pair_id
 from pnyx.search.build import build_index
+from pnyx.search.perspectives import FilePerspectives
 
 COLOURS = {"red": "pro", "blue": "con"}
 DOCUMENTS = [
@@ -67,7 +68,12 @@ def test_one_retriever_is_measured(compare, tmp_path):
 
 
 @pytest.mark.parametrize("source", ["views.jsonl", "index"])
-def test_a_search_for_each_perspective_finds_both_sides(compare, tmp_path, source):
+def test_a_search_for_each_perspective_finds_both_sides(compare, tmp_path, source, monkeypatch):
+    # Taking perspectives from an index loads two models.
+    monkeypatch.setattr(
+        "pnyx.search.perspectives_index.IndexPerspectives",
+        lambda _: FilePerspectives(tmp_path / "views.jsonl"),
+    )
     expand = source if source == "index" else tmp_path / source
     out, error = compare(*PLAIN, "--json", "--expand", expand)
     assert {name: row["MRecall@2"] for name, row in values(out).items()} == {

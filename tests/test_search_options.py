@@ -22,7 +22,7 @@ from pnyx.search.options import ClusterSpec, FeatureSpec, SearchSpec
 from pnyx.search.parameter_search import Tuned, Tuning, tune
 from pnyx.search.perspectives_command import SourceSpec
 from pnyx.search.plan import Scoring
-from pnyx.search.tune_command import TuneSpec, tuning_plot
+from pnyx.search.tune_command import TuneSpec, _settings, tuning_plot
 
 
 @pytest.mark.parametrize(
@@ -176,3 +176,9 @@ def test_panels_are_side_by_side(tuned):
     assert root.get("viewBox") == "0 0 736 314"
     texts = {text.text: float(text.get("x", "")) for text in root.iter(f"{SVG}text")}
     assert [texts[name] for name in ("k1", "b")] == [60, 60 + 300 + 56]
+
+
+def test_the_default_and_the_best_setting_are_listed_first_and_once(tuned):
+    assert [row[0] for row in _settings(tuned).rows] == [
+        "default: k1 1.2, b 0.75", "best: k1 1.2, b 0.25", "k1 1.2, b 0", "k1 1.2, b 0.5",
+    ]  # fmt: skip
