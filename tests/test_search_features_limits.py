@@ -12,6 +12,7 @@ from index_fixture import Fake
 from pnyx.core.errors import IndexFolderError, InputError
 from pnyx.core.records import Document, Question
 from pnyx.search.build import add_to_index, build_index
+from pnyx.search.features import vectors
 from pnyx.search.features.access import put_feature
 from pnyx.search.features.clusters import NO_CLUSTER, Clusters, clusters_of, facets
 from pnyx.search.features.topic_points import (
@@ -74,16 +75,32 @@ def test_equal_texts_are_embedded_once_and_vectors_are_kept(tmp_path):
     build_index(rows, tmp_path / "i")
     embedder = Sized()
     assert embed_documents(tmp_path / "i", embedder).embedded == 2
-    vectors = document_vectors(Index.open(tmp_path / "i")).rows
-    assert vectors[0].tolist() == vectors[2].tolist() != vectors[1].tolist()
+    before = document_vectors(Index.open(tmp_path / "i")).rows
+    assert before[0].tolist() == before[2].tolist() != before[1].tolist()
     add_to_index([Document("d", "tea"), Document("e", "beer")], tmp_path / "i")
     stats = embed_documents(tmp_path / "i", embedder)
     assert (stats.documents, stats.reused, stats.embedded) == (5, 3, 1)
     assert embedder.sizes == [2, 1]
     rows_now = document_vectors(Index.open(tmp_path / "i")).rows
-    assert rows_now[3].tolist() == vectors[0].tolist()
+    assert rows_now[3].tolist() == before[0].tolist()
     again = embed_documents(tmp_path / "i", embedder)
     assert (again.reused, again.embedded, embedder.sizes) == (5, 0, [2, 1])
+
+
+def test_a_run_that_was_killed_after_its_last_text_embeds_nothing_again(index, monkeypatch):
+    folder, embedder = index(3), Sized()
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(vectors, "put_feature", killed)
+        with pytest.raises(KeyboardInterrupt):
+            embed_documents(folder, embedder)
+    stats = embed_documents(folder, embedder)
+    assert (stats.documents, stats.reused, stats.embedded) == (3, 3, 0)
+    assert embedder.sizes == [3]
+    assert not (folder / ".vectors.partial").exists()
 
 
 def test_a_vector_of_other_than_finite_numbers_is_damage(index):

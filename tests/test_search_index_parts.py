@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ from pnyx.core.errors import InputError
 from pnyx.core.records import Document, Passage, Perspective, Question
 from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search import source_index
-from pnyx.search.build import add_to_index, build_index
+from pnyx.search.build import _remove_of, add_to_index, build_index
 from pnyx.search.engine import Hit, Remembering
 from pnyx.search.hits import SearchHits, explain_hits
 from pnyx.search.index import Index
@@ -95,6 +96,15 @@ def test_only_an_index_is_replaced(tmp_path):
                            replace=True)) == 2  # fmt: skip
     added = add_to_index([Document("d", "Tea.")], tmp_path / "j")
     assert (len(added), added.statistics.added, added.statistics.documents) == (3, 1, 3)
+
+
+def test_a_temporary_folder_is_removed_by_the_process_that_made_it(tmp_path):
+    (tmp_path / "i").mkdir()
+    _remove_of(os.getpid() + 1, str(tmp_path / "i"))
+    assert (tmp_path / "i").is_dir()
+    for _ in range(2):  # it may be gone already
+        _remove_of(os.getpid(), str(tmp_path / "i"))
+    assert not (tmp_path / "i").exists()
 
 
 # Caches -------------------------------------------------------------------------------------------

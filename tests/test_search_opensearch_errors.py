@@ -12,12 +12,12 @@ import pytest
 from index_fixture import Fake
 from opensearch_conversations import DOCUMENTS, NAME, Exchange, Replay, recorded
 from opensearch_front import front
-from pnyx.core.errors import InputError, PnyxError
+from pnyx.core.errors import IndexFolderError, InputError, PnyxError
 from pnyx.core.records import Document
 from pnyx.formats.text.tokens import Tokenizer
 from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.search.engine import TopicQuery
-from pnyx.search.opensearch import aliases, bulk
+from pnyx.search.opensearch import aliases, bulk, schema
 from pnyx.search.opensearch.answers import ClusterAnswer, PartialAnswerError, SearchHit
 from pnyx.search.opensearch.bulk import Bulk, OtherCorpusError, check_same
 from pnyx.search.opensearch.client import Cluster, ClusterAddress, OverloadedError
@@ -187,37 +187,6 @@ def test_an_error_of_the_cluster_is_one_line(status, kind, problem):
     error = cluster._refusal(status, {"error": {"type": kind, "reason": "because"}} if kind else {})
     assert problem in str(error)
     assert bool(gone) is (status == 404)
-
-
-@pytest.mark.parametrize(
-    ("text", "hosts", "secure"),
-    [
-        ("opensearch://h/x", (("h", 9200),), False),
-        ("opensearch://h:1,[::1]:2/x", (("h", 1), ("::1", 2)), False),
-        ("opensearch+https://h.org:443/x", (("h.org", 443),), True),
-    ],
-)
-def test_an_address_names_nodes_and_an_index(text, hosts, secure):
-    address = ClusterAddress.parse(text)
-    assert (address.hosts, address.name, address.secure) == (hosts, "x", secure)
-    assert ClusterAddress.parse(str(address)) == address
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("opensearch://me:word@h:1/x", "must not contain a user or password"),
-        ("opensearch://h:1/X", "'X' is not an index name"),
-        ("opensearch://h:1/" + "x" * 201, "is not an index name"),
-        ("opensearch://h:1/_x", "is not an index name"),
-        ("opensearch:///x", "is not a host"),
-        ("opensearch://h:99999/x", "is not a host"),
-    ],
-)
-def test_other_addresses_are_refused(text, problem):
-    ClusterAddress.parse("opensearch://h:1/" + "x" * 200)
-    with pytest.raises(InputError, match=problem):
-        ClusterAddress.parse(text)
 
 
 # The name of an index -----------------------------------------------------------------------------
@@ -430,3 +399,23 @@ def test_documents_are_read_in_pages_of_500():
     with pytest.raises(PnyxError):
         next(pages)
     assert cluster.sizes == [500, 1]
+
+
+def test_a_record_that_has_changed_is_named_by_its_number():
+    record = '{"kind": "document", "id": "a", "text": "Tea."}'
+    source = {"number": 0, "record": record, "digest": schema.digest_of(f"{record}\n".encode())}
+    hits = [SearchHit("a", answer({"_source": source, "fields": {"cluster": [1]}}))]
+    cluster: Any = SimpleNamespace(address=Pages.address, hits=lambda *_: hits)
+    counts = {"documents": 1, "documents_with_quality": 1}
+    features = {"clusters": {"k": 2, "documents": 1, "without": 0}}
+    documents = StoredDocuments(cluster, "y", {"statistics": counts, "features": features})
+    assert list(documents.rows()) == [(Document("a", "Tea."), {"cluster": 1})]
+    assert list(documents.records_at([0, 0])) == [Document("a", "Tea.")] * 2
+    for name, value in (("digest", "0"), ("record", "{"), ("record", record.replace("a", "b"))):
+        source[name], before = value, source[name]
+        for read in (documents.rows, lambda: documents.records_at([0])):
+            with pytest.raises(IndexFolderError, match="document 1 has changed since it was"):
+                list(read())
+        source[name] = before
+    with pytest.raises(IndexFolderError, match="document 3 is not there"):
+        list(documents.records_at([0, 2]))

@@ -17,6 +17,7 @@ from pnyx.search.features.topic_points import ClusterLabel
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.aliases import check_version
 from pnyx.search.opensearch.answers import ClusterAnswer, SearchHit, read_ranking
+from pnyx.search.opensearch.client import ClusterAddress
 from pnyx.search.opensearch.ranking import RemoteRanking
 from pnyx.search.opensearch.stored_topics import put_topics, read_topics
 
@@ -260,3 +261,37 @@ def test_topics_are_read_as_they_were_put():
         with pytest.raises(PnyxError):
             read_topics(cluster, "y", meta)
         cluster.rows[0] = first
+
+
+# Addresses ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts", "secure"),
+    [
+        ("opensearch://h/x", (("h", 9200),), False),
+        ("opensearch://h:1,[::1]:2/x", (("h", 1), ("::1", 2)), False),
+        ("opensearch+https://h.org:443/x", (("h.org", 443),), True),
+    ],
+)
+def test_an_address_names_nodes_and_an_index(text, hosts, secure):
+    address = ClusterAddress.parse(text)
+    assert (address.hosts, address.name, address.secure) == (hosts, "x", secure)
+    assert ClusterAddress.parse(str(address)) == address
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("opensearch://me:word@h:1/x", "must not contain a user or password"),
+        ("opensearch://h:1/X", "'X' is not an index name"),
+        ("opensearch://h:1/" + "x" * 201, "is not an index name"),
+        ("opensearch://h:1/_x", "is not an index name"),
+        ("opensearch:///x", "is not a host"),
+        ("opensearch://h:99999/x", "is not a host"),
+    ],
+)
+def test_other_addresses_are_refused(text, problem):
+    ClusterAddress.parse("opensearch://h:1/" + "x" * 200)
+    with pytest.raises(InputError, match=problem):
+        ClusterAddress.parse(text)
