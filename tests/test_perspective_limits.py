@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,14 @@ from pnyx.core.records import Argument, Document, Perspective, Premise, Question
 from pnyx.judging.answers import Judged, Provenance
 from pnyx.judging.questions import Support
 from pnyx.judging.verdicts import Verdict
-from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, _smallest, table_of
+from pnyx.perspectives.measure_tables import _topic_cell, coverage_legend, leaning_table
+from pnyx.perspectives.measures.lean import Leaning, LeaningOf
+from pnyx.perspectives.measures.table import (
+    PERSPECTIVE_MEASURES,
+    Bounded,
+    _smallest,
+    table_of,
+)
 from pnyx.perspectives.measures.verdicts import Verdicts
 from pnyx.search import perspectives_index
 from pnyx.search.build import build_index
@@ -22,6 +30,7 @@ from pnyx.search.engine import Hit
 from pnyx.search.index import Index
 from pnyx.search.perspectives import LlmPerspectives, merge_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives, _Candidate, _choose
+from pnyx.stats.base import Measured
 
 ZOOS = Question("zoos", "Should zoos be phased out?")
 CLAIMS = (
@@ -239,3 +248,33 @@ def test_which_side_is_covered(documents, sides):
 def test_the_range_of_a_measure(name, low, high, always):
     measure = PERSPECTIVE_MEASURES[name]
     assert (measure.low, measure.high, measure.always) == (low, high, always)
+
+
+def test_the_table_of_leaning_names_a_retriever_once():
+    def of(value: float) -> LeaningOf:
+        return LeaningOf(Measured(value, 1, 1), 0.5, 0.25, None, None)
+
+    by = {"question": of(0.5), "pro": of(0.75), "con": of(-1.0)}
+    shifts = {("pro", "question"): Measured(0.25, 1, 1), ("con", "question"): Measured(-1.5, 1, 1)}
+    table = leaning_table([Leaning("bm25", 5, by, shifts, 0), Leaning("dense", 5, by, {}, 0)])
+    assert [row[:2] for row in table.rows] == [
+        ("bm25", "question"), ("", "supporting perspective"), ("", "opposing perspective"),
+        ("dense", "question"), ("", "supporting perspective"), ("", "opposing perspective"),
+    ]  # fmt: skip
+    assert [row[-1] for row in table.rows[:3]] == ["", *shifts.values()]
+    assert table.rows[0][2:5] == (by["question"].delta, 0.5, 0.25)
+    assert len(coverage_legend(SimpleNamespace(runs=()), [])) == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("bounded", "cell"),
+    [
+        (None, "-"),
+        (Bounded(0.5, 0.5), "0.500"),
+        (Bounded(None, None), "-"),
+        (Bounded(0.25, 1.0), "[0.250, 1.000]"),
+        (Bounded(2.0, None), "from 2.000"),
+    ],
+)
+def test_a_value_that_is_open_is_shown_by_its_bounds(bounded, cell):
+    assert _topic_cell(bounded) == cell
