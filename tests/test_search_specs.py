@@ -16,7 +16,7 @@ from pnyx.search.build import build_index
 from pnyx.search.commands import _lines, _tag, _why_empty
 from pnyx.search.document_quality import FEATURE, rated_text
 from pnyx.search.engine import FeatureInfo, Hit
-from pnyx.search.explain import Explanation, explain_good
+from pnyx.search.explain import Explanation, explain, explain_good
 from pnyx.search.features.access import put_feature
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.hits import RetrievedDocument
@@ -157,6 +157,20 @@ def test_an_address_of_an_unknown_engine_is_a_folder(tmp_path):
     build_index([Document("a", "Tea.")], tmp_path / "i")
     assert stands_for_index(tmp_path / "i")
     assert stands_for_index("opensearch://h:1/x")
+
+
+def test_ranks_that_are_fused_count_from_one(index):
+    scoring = Scoring("hybrid", fusion="rrf", feedback=0)
+    ids = [f"d{n}" for n in range(4)]
+    ranked = {
+        model: [hit.doc_id for hit in index.retrieve("tea", Scoring(model), 4, Fake())]
+        for model in ("dirichlet", "dense")
+    }
+    for doc_id, why in zip(ids, explain(index, "tea", scoring, ids, Fake()), strict=True):
+        for model, part in zip(("dirichlet", "dense"), why.parts, strict=True):
+            rank = ranked[model].index(doc_id) + 1
+            assert (part.rank, part.weight) == (rank, None)
+            assert part.value == pytest.approx(1 / (60 + rank))
 
 
 # What is shown ------------------------------------------------------------------------------------
