@@ -70,6 +70,8 @@ def test_the_order_of_two_things_that_are_compared(claim, order):
         ("Ban zoos", "Ban circuses", 1, 2),
         ("Is homework good?", "Is homework bad?", -1, 0),
         ("Raise taxes", "Lower taxes on income", -1, 1),
+        ("Schools should be public", "Schools should be private", -1, 0),
+        ("Schools should be public", "Big schools should be private", -1, 1),
         ("Trains are better than cars", "Cars are better than trains", -1, 0),
         ("Trains are better than cars", "Trains should replace cars", 1, None),
         ("Trains are better than cars", "Apples are better than pears", 1, 4),
