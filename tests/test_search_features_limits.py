@@ -11,7 +11,9 @@ import pytest
 from index_fixture import Fake
 from pnyx.core.errors import IndexFolderError, InputError
 from pnyx.core.records import Document, Question
+from pnyx.judging.students.surface_quality import QualityModel
 from pnyx.search.build import add_to_index, build_index
+from pnyx.search.document_quality import score_documents
 from pnyx.search.features import vectors
 from pnyx.search.features.access import put_feature
 from pnyx.search.features.clusters import NO_CLUSTER, Clusters, clusters_of, facets
@@ -115,6 +117,26 @@ def test_a_vector_of_other_than_finite_numbers_is_damage(index):
         else:
             with pytest.raises(IndexFolderError, match="vectors is not one vector per document"):
                 document_vectors(Index.open(folder))
+
+
+@pytest.mark.parametrize(
+    ("values", "unscored", "sound"),
+    [
+        (np.array([0.5, 0.5], dtype=np.float32), 0, True),
+        (np.array([0.5, 0.5]), 0, False),
+        (np.array([0.5], dtype=np.float32), 0, False),
+        (np.array([0.5, 0.5], dtype=np.float32), "none", False),
+    ],
+)
+def test_stored_quality_must_be_as_it_is_made(index, values, unscored, sound):
+    folder, model = index(2), QualityModel.load()
+    meta = {"model": model.name, "neutral": 0.5, "unscored": unscored}
+    put_feature(folder, "quality", {"values": values}, documents=2, meta=meta)
+    if sound:
+        assert score_documents(folder, model).added == 0
+    else:
+        with pytest.raises(IndexFolderError):
+            score_documents(folder, model)
 
 
 # Topics -------------------------------------------------------------------------------------------

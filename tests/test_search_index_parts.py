@@ -6,6 +6,7 @@ import os
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pnyx.core.errors import InputError
@@ -216,3 +217,24 @@ def test_files_of_another_kind_are_named(name, content, problem, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=problem):
         keep_index(str(tmp_path / name), features=())
+
+
+def test_documents_that_cannot_be_opened_are_one_line(tmp_path, monkeypatch):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": "a", "text": "Tea."}\n')
+
+    def refuse(*_: Any) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    names = ("path", "O_RDONLY", "O_CLOEXEC")
+    others = {name: getattr(os, name) for name in names}
+    monkeypatch.setattr(source_index, "os", SimpleNamespace(**others, open=refuse))
+    with pytest.raises(InputError, match="cannot be read: Permission denied"):
+        keep_index(str(rows), features=())
+
+
+def test_a_question_without_words_matches_nothing(tmp_path):
+    index = build_index([Document("a", "Tea."), Document("b", "Milk.")], tmp_path / "i")
+    for text in ("?", "the", "coffee"):
+        assert np.signbit(index.score_all(text)).all()
+    assert np.signbit(index.score_all("tea")).tolist() == [False, True]

@@ -115,6 +115,7 @@ def test_documents_are_ranked_by_a_run_down_to_the_last_that_was_judged(tmp_path
     )
     with pytest.raises(NotFoundError, match="no result of this run was judged"):
         matrix_of(catalogue, "r", "ranked")
+    assert {pages for _, pages in ROUTE.addresses(catalogue)} == {1}
     assert [parts for parts, _ in ROUTE.addresses(catalogue)] == [
         (), ("views",), ("views", "q"), ("views", "q", "ranked"), ("views", "r"),
     ]  # fmt: skip

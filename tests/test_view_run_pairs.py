@@ -73,3 +73,18 @@ def test_what_is_not_there_cannot_be_compared(catalogue):
     for arguments in (("a", "c"), ("a", "b", "other")):
         with pytest.raises(NotFoundError):
             show_runs(catalogue, *arguments)
+
+
+@pytest.mark.parametrize(("sizes", "title"), [((3, 3), "3"), ((1, 3), "1 to 3"),
+                                              ((1, 2, 3), "1 to 3")])  # fmt: skip
+def test_a_table_of_runs_says_on_how_many_topics_they_are(sizes, title, tmp_path, capsys):
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("".join(f"{topic} 0 r1 1\n" for topic in FIRST))
+    runs = [
+        write_run(tmp_path / f"run{n}.run", dict(list(FIRST.items())[:size]))
+        for n, size in enumerate(sizes)
+    ]
+    status, out, error = called(capsys, "measure", "retrieval", *runs, "--qrels", qrels,
+                                "--measure", "P@1", "--topics-of", "run")  # fmt: skip
+    assert status == 0, error
+    assert f"retrieval: {len(sizes)} runs on {title} topics of" in " ".join(out.split())
