@@ -21,6 +21,7 @@ from pnyx.search.lexical import index as lexical_index
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.postings import decode_length
+from pnyx.search.lexical.record_codec import encode
 from pnyx.search.lexical.segments import SegmentBuilder
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
@@ -86,6 +87,15 @@ def test_what_cannot_be_indexed_leaves_nothing(records, how, problem, tmp_path):
     with pytest.raises(InputError, match=problem):
         build_index(records, tmp_path / "i", **how)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("doc_id", "problem"),
+    [("", "record 3 has no id"), (7, "record 3 has no id"), ("\ud800", "expected Unicode")],
+)
+def test_a_record_needs_an_id(doc_id, problem):
+    with pytest.raises(InputError, match=problem):
+        encode(Document(doc_id, "Tea."), number=3)
 
 
 def test_only_an_index_is_replaced(tmp_path):
