@@ -79,7 +79,7 @@ def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
     assert code == 0
     systems = [line.split()[0] for line in said.splitlines() if line.startswith(("bm25", "dense"))]
     assert systems == ["bm25", "bm25+mmr", "dense", "dense+mmr"]
-    assert "chosen on 1 other questions" in said
+    assert "chosen on 1 other question" in said
     assert "judge packaged" in err
     found = json.loads((out / "measures.json").read_text())
     assert sorted([*found["dev"], *found["test"]]) == sorted(q.id for q in topics)

@@ -248,3 +248,17 @@ def test_what_is_not_labelled_is_refused(tmp_path):
     assert join_labels(path, judge="k").judge == "k"
     with pytest.raises(InputError, match="answered by 'j', the verdicts are of 'k'"):
         Correction(_labels(*_world(np.random.default_rng(0), 3, 2)), "k")
+
+
+def test_one_label_is_a_kth_of_a_precision_and_all_of_a_recall():
+    judged, true = _world(np.random.default_rng(5), 20, 4)
+    correction = Correction(_labels(judged[:12], true[:12]), "j")
+    for measure, unit, bounds in ((PRECISION, 0.25, None), (MRECALL, None, (0.0, 1.0))):
+        values = [[(measure @ 4).of(table).value for table in some]
+                  for some in (true[:12], judged[:12], judged[12:])]  # fmt: skip
+        expected = prediction_powered(*values, 0.95, unit, bounds).corrected
+        mean = correction.mean(judged, measure @ 4)
+        assert (mean.value, mean.low, mean.high) == pytest.approx(
+            (expected.value, expected.low, expected.high)
+        )
+        assert (mean.scored, mean.asked, mean.labelled) == (20, 20, 12)

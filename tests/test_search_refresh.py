@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from command import printed
+from index_fixture import Fake
 from pnyx.core.errors import InputError, PnyxError
 from pnyx.core.files import write_jsonl
 from pnyx.search.build import add_to_index, build_index
-from pnyx.search.features.vectors import document_vectors
+from pnyx.search.features.vectors import document_vectors, embed_documents
 from pnyx.search.index import Index
 from pnyx.search.index_command import _after_refresh
 from pnyx.search.lexical.manifest import read_manifest
@@ -203,3 +204,17 @@ def test_topics_are_found_again_rather_than_assigned_after_documents_were_remove
     assert (features.assign, features.clusters) == (False, True)
     unchanged = FeatureSpec(assign=True)
     assert _after_refresh("i", unchanged, [SimpleNamespace(dropped=())]) == unchanged
+
+
+def test_vectors_of_some_documents_are_carried_while_others_have_none(tmp_path):
+    folder, index = tmp_path / "texts", tmp_path / "i"
+    folder.mkdir()
+    for name in "ab":
+        (folder / f"{name}.txt").write_text(f"Zoos are fine, says {name}.")
+    build_index(str(folder), index)
+    embed_documents(index, Fake())
+    for number, name in enumerate("cd", 3):  # added without vectors, one after the other
+        (folder / f"{name}.txt").write_text(f"Zoos are fine, says {name}.")
+        assert refresh_index(index, str(folder)).documents == number
+        opened = Index.open(index)
+        assert (len(opened), opened.feature_info("vectors").documents) == (number, 2)

@@ -204,3 +204,14 @@ def test_a_heading_without_a_verb_is_no_conclusion() -> None:
 def test_a_huge_conclusion_is_not_read_for_flaws(monkeypatch):
     monkeypatch.setattr("pnyx.cases.extractive.flaw", lambda _: pytest.fail("was read"))
     assert _heads("It grew " + "as i " * 50_000)
+
+
+@pytest.mark.parametrize(("before", "quoted"), [(59, True), (60, False)])
+def test_sixty_sentences_of_a_document_are_read(
+    writer: ExtractiveWriter, before: int, quoted: bool
+) -> None:
+    """The first ones are too short to be quoted."""
+    head = "Compulsory voting would make parties listen to poor people."
+    text = " ".join([*(f"Number {n} is." for n in range(before)), head])
+    draft = run_blocking(writer.write(QUESTION, "pro", [Document("d", text)]))
+    assert [sentence.text for sentence in draft.sentences] == [head] * quoted

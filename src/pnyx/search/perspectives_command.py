@@ -18,11 +18,10 @@ from pnyx.formats.text_types import SourceName
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import WriterSpec
 from pnyx.search.common_index import IndexCommand, open_documents
+from pnyx.search.plan import PERSPECTIVES
 
 if TYPE_CHECKING:
     from pnyx.search.perspectives import PerspectiveSource
-
-_COUNT = 8
 
 
 class SourceSpec(Spec, heading="Perspectives"):
@@ -119,7 +118,7 @@ def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
     elif spec.index is not None:
         from pnyx.search.perspectives_index import IndexPerspectives
 
-        yield IndexPerspectives(open_documents(spec.index), count=spec.count or _COUNT)
+        yield IndexPerspectives(open_documents(spec.index), count=spec.count or PERSPECTIVES)
     else:
         from pnyx.search.perspectives import LlmPerspectives
 
@@ -127,4 +126,4 @@ def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
         with open_model(model, say) as llm:
             if llm is None:
                 raise OptionError("--llm is empty")
-            yield LlmPerspectives(llm, count=spec.count or _COUNT, prompt=prompt)
+            yield LlmPerspectives(llm, count=spec.count or PERSPECTIVES, prompt=prompt)
