@@ -279,9 +279,9 @@ def test_rankings_are_fused_by_reciprocal_rank():
 @pytest.mark.parametrize(
     ("copies", "searches", "definition", "expected"),
     [
-        (0, 0, "", "PLAN, by question; 1 documents retrieved"),
-        (1, 0, "d", "PLAN, by question and definition; 1 documents retrieved, 1 copy passed over"),
-        (2, 3, "", "PLAN, by question and 3 searches in other words; 1 documents retrieved, 2 "
+        (0, 0, "", "PLAN, by question; 1 document retrieved"),
+        (1, 0, "d", "PLAN, by question and definition; 1 document retrieved, 1 copy passed over"),
+        (2, 3, "", "PLAN, by question and 3 searches in other words; 1 document retrieved, 2 "
          "copies passed over"),
     ],
 )  # fmt: skip

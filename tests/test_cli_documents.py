@@ -87,14 +87,14 @@ def test_a_file_is_indexed_next_to_it(verb, name, content, tmp_path, capsys):
     (tmp_path / "sub" / name).write_text(content)
     status, _, err = called(capsys, verb, f"sub/{name}", QUESTION)
     assert status == 0
-    line = f"pnyx: sub/{name}: indexed in sub/{name}.index (1 documents)"
+    line = f"pnyx: sub/{name}: indexed in sub/{name}.index (1 document)"
     assert err.splitlines()[0] == line
 
 
 def test_long_documents_of_a_table_are_said_once_with_the_command_that_splits_them(capsys):
     Path("rows.csv").write_text(f'id,text\n1,"{TEXTS["against.txt"].strip() * 30}"\n')
     first, second, *_ = called(capsys, "search", "rows.csv", "freedom")[2].splitlines()
-    assert first == "pnyx: rows.csv: indexed in rows.csv.index (1 documents)"
+    assert first == "pnyx: rows.csv: indexed in rows.csv.index (1 document)"
     command = "pnyx index rows.csv --unit passage --out rows.csv.index --force"
     assert second.startswith("pnyx: 1 document is longer than ")
     assert second.endswith(f" words. To split them: {command}")

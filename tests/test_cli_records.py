@@ -284,9 +284,9 @@ def test_a_section_of_the_command_overrides_the_top_of_a_file(capsys):
     Path("c.toml").write_text('words = 50\n["files split"]\nwords = 3\n[judge]\ndepth = 2\n')
     write_rows("d.jsonl", [{"id": "d", "text": "one two three four five"}])
     split = ("files", "split", "d.jsonl", "--out", "p.jsonl", "--config", "c.toml")
-    assert called(capsys, *split)[2].splitlines()[-1] == "p.jsonl: 2 passages of 1 documents"
+    assert called(capsys, *split)[2].splitlines()[-1] == "p.jsonl: 2 passages of 1 document"
     code, _, err = called(capsys, *split, "--words", "5")
-    assert (code, err.splitlines()[-1]) == (0, "p.jsonl: 1 passages of 1 documents")
+    assert (code, err.splitlines()[-1]) == (0, "p.jsonl: 1 passage of 1 document")
     for text, problem in (
         ("wrds = 5", "found 'wrds', expected an option of pnyx files split: "),
         ("words = 2.5", "words: "),

@@ -339,7 +339,7 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
     by_words = called(capsys, "search", grown, QUESTION, "--model", "dirichlet", "--json")[1]
     assert (status, out) == (0, by_words)
     assert error == (
-        "pnyx: warning: ranked by dirichlet, without the index's vectors: 1 documents have no "
+        "pnyx: warning: ranked by dirichlet, without the index's vectors: 1 document has no "
         "vector yet: pnyx index --update INDEX --vectors\n"
     )
     with EmbeddingServer() as server:

@@ -12,7 +12,7 @@ import pytest
 
 from pnyx.core import native, progress
 from pnyx.core.compression import decompressed_head, plain_name, utf8_head
-from pnyx.core.errors import InputError, PnyxError, escaped, shorten
+from pnyx.core.errors import InputError, PnyxError, count_of, escaped, shorten
 from pnyx.core.files import (
     check_output,
     clean_value,
@@ -46,6 +46,13 @@ def test_a_message_is_cut_after_its_limit(show, most):
     assert show("a" * (most + 1)) == "a" * (most - 1) + "…"
     assert show("\n" * (most // 2)) == "\\n" * (most // 2)
     assert show("a" + "\n" * (most // 2)) == "a" + "\\n" * (most // 2 - 1) + "…"
+
+
+def test_a_number_agrees_with_its_noun():
+    assert [count_of(n, "file") for n in (0, 1, 2, 1000)] == [
+        "0 files", "1 file", "2 files", "1,000 files"
+    ]  # fmt: skip
+    assert [count_of(n, "copy", "copies") for n in (1, 2)] == ["1 copy", "2 copies"]
 
 
 def test_a_password_is_hidden_wherever_the_address_ends():

@@ -49,7 +49,7 @@ def test_a_run_has_1000_documents_for_each_topic(many, capsys, tmp_path):
     topics = write_rows(tmp_path / "topics.jsonl", [{"id": "t", "question": "tea"}])
     run = tmp_path / "run.txt"
     arguments = ("search", many, "--topics", topics, "--model", "bm25", "--out", run)
-    assert "1,000 documents for 1 topics" in printed(capsys, *arguments).err
+    assert "1,000 documents for 1 topic, " in printed(capsys, *arguments).err
     assert len(run.read_text().splitlines()) == 1000
 
 

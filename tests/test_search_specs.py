@@ -94,7 +94,7 @@ class Engine:
     [
         (10, "minilm", "hybrid", ""),
         (None, "minilm", "dirichlet", ""),
-        (9, "minilm", "dirichlet", "1 documents have no vector yet: pnyx index --update"),
+        (9, "minilm", "dirichlet", "1 document has no vector yet: pnyx index --update"),
         (10, "other", "dirichlet", "they are by minilm: name it with --set embedder=SPEC"),
     ],
 )

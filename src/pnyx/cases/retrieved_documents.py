@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pnyx.cases.plan import Plan
+from pnyx.core.errors import count_of
 from pnyx.core.records import Evidence, Question
 from pnyx.search.engine import Engine
 from pnyx.search.hits import SearchHits
@@ -35,10 +36,10 @@ class RetrievedDocuments:
         searched = "question and definition" if question.definition else "question"
         if self.searches:
             searched += f" and {self.searches} searches in other words"
-        copies = "1 copy" if self.copies == 1 else f"{self.copies} copies"
+        copies = count_of(self.copies, "copy", "copies")
         passed = f", {copies} passed over" if self.copies else ""
-        count = len(self.documents)
-        return f"{searcher.plan}, by {searched}; {count} documents retrieved{passed}"
+        documents = count_of(len(self.documents), "document")
+        return f"{searcher.plan}, by {searched}; {documents} retrieved{passed}"
 
 
 def retrieve(

@@ -15,6 +15,7 @@ __all__ = [
     "OptionError",
     "PluginError",
     "PnyxError",
+    "count_of",
     "escaped",
     "printable",
     "shorten",
@@ -54,6 +55,11 @@ def escaped(value: object, limit: int = 200) -> str:
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def count_of(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: "1 copy", "2,000 copies"."""
+    return f"1 {noun}" if count == 1 else f"{count:,} {plural or noun + 's'}"
 
 
 def printable(text: str) -> str:

@@ -9,7 +9,7 @@ import click
 
 from pnyx.cli.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file
 from pnyx.cli.params import verb
-from pnyx.core.errors import InputError, escaped, shorten
+from pnyx.core.errors import InputError, count_of, escaped, shorten
 from pnyx.core.progress import counted
 from pnyx.core.spec import Spec, opt
 
@@ -80,6 +80,7 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
         for passage in split_evidence(records(), spec.words, sentences=spec.sentences):
             write_jsonl(stream, [passage])
             passages += 1
-    line = f"{escaped(spec.out)}: {passages:,} passages of {read:,} documents"
+    counts = f"{count_of(passages, 'passage')} of {count_of(read, 'document')}"
+    line = f"{escaped(spec.out)}: {counts}"
     row = {"documents": read, "passages": passages, "out": spec.out}
     return Outcome(row, line if spec.out != "-" else "", err=True, ascii=True)

@@ -13,7 +13,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.judge_runs import plan_asked
 from pnyx.cli.options import print_result, say, warn
 from pnyx.cli.params import verb
-from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.errors import InputError, OptionError, count_of, escaped, shorten
 from pnyx.core.rooms import RoomCommands
 from pnyx.core.spec import Spec, opt, out_opt, topics_opt
 from pnyx.formats.text_types import SourceName
@@ -137,7 +137,7 @@ def command(
         if model.plan:
             for _ in searcher.search(questions, run.k):
                 pass
-            count = "1 question" if len(questions) == 1 else f"{len(questions):,} questions"
+            count = count_of(len(questions), "question")
             plan_asked(llm, model, count, {"questions": len(questions)}, as_json=as_json)
             return 0
         if run.topics is not None:
@@ -300,7 +300,8 @@ def _write_run(
             f"{len(ids.changed):,} ids with blanks or line ends were changed in the run; "
             f"{escaped(str(mapped))} maps them to the documents' own"
         )
-    say(f"{escaped(str(run.out))}: {written:,} documents for {len(questions):,} topics, tag {tag}")
+    counts = f"{count_of(written, 'document')} for {count_of(len(questions), 'topic')}"
+    say(f"{escaped(str(run.out))}: {counts}, tag {tag}")
     return EXIT_UNSCORED if unscored else 0
 
 

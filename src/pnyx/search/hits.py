@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pnyx.core.errors import escaped
+from pnyx.core.errors import count_of, escaped
 from pnyx.core.records import (
     Evidence,
     Passage,
@@ -115,8 +115,7 @@ class SearchHits(Result, Sequence["HitRow"]):
         return self._listed
 
     def _heading(self) -> list[str]:
-        count = "1 document" if len(self) == 1 else f"{len(self):,} documents"
-        return [f"{count} for: {escaped(self.question.text)}"]
+        return [f"{count_of(len(self), 'document')} for: {escaped(self.question.text)}"]
 
     def _ending(self) -> list[str]:
         return [f"Note: {escaped(problem)}" for problem in self.problems[:2]]

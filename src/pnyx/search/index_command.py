@@ -14,7 +14,7 @@ import click
 from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.options import Outcome, say, say_account, warn
 from pnyx.cli.params import verb
-from pnyx.core.errors import InputError, OptionError, PnyxError, escaped, shorten
+from pnyx.core.errors import InputError, OptionError, PnyxError, count_of, escaped, shorten
 from pnyx.core.native import advise_compiling
 from pnyx.core.network import is_remote
 from pnyx.core.progress import counted
@@ -183,7 +183,7 @@ def _refresh(
                 on_progress=advance,
                 strict_files=spec.strict_files,
             )
-        tell(f"{done.line()}, {done.documents:,} documents")
+        tell(f"{done.line()}, {count_of(done.documents, 'document')}")
         refreshed.append(done)
     return refreshed, tuple(others)
 
@@ -226,12 +226,13 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
     if advice := advise_compiling(stats.documents):
         say(advice)
     added = "" if stats.added == stats.documents else f" ({stats.added:,} added)"
-    documents = f"{stats.documents:,} documents"
+    documents = count_of(stats.documents, "document")
     if stats.passages:
         whole = stats.documents - stats.passages + stats.split_documents
-        documents = f"{whole:,} documents in {stats.documents:,} passages"
+        passages = count_of(stats.documents, "passage")
+        documents = f"{count_of(whole, 'document')} in {passages}"
     return dataclasses.asdict(stats), (
-        f"{documents}{added}, {stats.tokens:,} tokens, "
+        f"{documents}{added}, {count_of(stats.tokens, 'token')}, "
         f"{stats.bytes / 1e6:.1f} MB, {stats.seconds:.1f} s"
     )
 
@@ -319,7 +320,8 @@ def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
 
 def _count_line(count: int, documents: int) -> str:
     """Return the number of documents, and of new ones if not all are new."""
-    return f"{documents:,} documents" + (f" ({count:,} new)" if count < documents else "")
+    new = f" ({count:,} new)" if count < documents else ""
+    return f"{count_of(documents, 'document')}{new}"
 
 
 def _quality(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pnyx.core.errors import count_of
 from pnyx.core.records import Evidence, document_id
 from pnyx.judging.documents import has_passages
 from pnyx.search.engine import Engine, Hit
@@ -11,7 +12,7 @@ from pnyx.search.engine import Engine, Hit
 
 def size_of(engine: Engine) -> str:
     """Return the size of an engine in words: "279 passages", or "40 documents"."""
-    return f"{len(engine):,} {'passages' if has_passages(engine) else 'documents'}"
+    return count_of(len(engine), "passage" if has_passages(engine) else "document")
 
 
 def place_of(evidence: Evidence) -> str:

@@ -23,7 +23,7 @@ from pnyx.audit.checks.json_rows import (
     parse_document,
     rows_of_columns,
 )
-from pnyx.core.errors import InputError, shorten
+from pnyx.core.errors import InputError, count_of, shorten
 from pnyx.core.files import clean_text, clean_value, guarded, open_binary, read_head
 from pnyx.core.folders import device_status
 from pnyx.formats.cells import is_missing, plain_cell
@@ -289,8 +289,8 @@ def _read_delimited(lines: Iterator[str]) -> TableRows:
         while len(cells) > width and not cells[-1].strip():
             cells = cells[:-1]
         if len(cells) != width:
-            count = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
-            raise InputError(f"found {count}, expected {width} as in the header")
+            columns = count_of(len(cells), "column")
+            raise InputError(f"found {columns}, expected {width} as in the header")
         return cells
 
     table = _with_header(rows(), fitted, skipped=skipped)

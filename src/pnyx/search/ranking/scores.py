@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.core.errors import InputError, shorten
+from pnyx.core.errors import InputError, count_of, shorten
 from pnyx.models.embed.embedder import PACKAGED
 from pnyx.search.document_quality import document_quality
 from pnyx.search.engine import Engine
@@ -49,7 +49,9 @@ def choose_scoring(
     if vectors is None:
         return ScoringChoice(lexical)
     if vectors.documents != len(engine):
-        without = f"{len(engine) - vectors.documents} documents have no vector yet"
+        missing = len(engine) - vectors.documents
+        have = "has" if missing == 1 else "have"
+        without = f"{count_of(missing, 'document')} {have} no vector yet"
         return ScoringChoice(lexical, f"{without}: {EMBED_FIRST}")
     if vectors.made_by != embedder:
         made_by = shorten(vectors.made_by, 60)
