@@ -52,9 +52,9 @@ def _decoded(markup: str) -> Iterator[str]:
         word, number = token["word"], int(token["number"] or 0)
         if token["byte"] or token["text"]:
             characters = bytes.fromhex(token["byte"] or "") or token["text"].encode("latin-1")
-            shown = characters[stand_ins:]
+            remaining = characters[stand_ins:]
             stand_ins = max(0, stand_ins - len(characters))
-            pending += b"" if skipped else shown
+            pending += b"" if skipped else remaining
             continue
         yield pending.decode(page, "replace")
         pending.clear()
