@@ -87,6 +87,20 @@ def test_json_of_one_run_is_the_contract(files, capsys):
     assert m["value"] == pytest.approx(mean)
 
 
+def test_measures_of_one_run_are_one_block_and_of_two_runs_several(files, capsys):
+    base, good, _, qrels = files
+    measures = ("--measure", "P@10", "--measure", "AP")
+    assert run(base, "--qrels", qrels, *measures) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (at,) = (n for n, line in enumerate(lines) if line.startswith("P@10"))
+    assert lines[at + 1].startswith("AP")
+    assert run(base, good, "--qrels", qrels, *measures) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (at,) = (n for n, line in enumerate(lines) if line.startswith("P@10"))
+    assert lines[at - 1].split()[0] == "measure"
+    assert (lines[at + 2], lines[at + 3].split()[0]) == ("", "AP")
+
+
 def test_not_lower_is_shown_against_a_margin_only(files, capsys):
     base, good, same, qrels = files
     arguments = (base, good, same, "--qrels", qrels, "--measure", "P@5", "--baseline", "base")

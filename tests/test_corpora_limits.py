@@ -48,14 +48,14 @@ def _zipped(parts: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize(("noise", "bomb"), [(12_000, False), (4_000, True)])
+@pytest.mark.parametrize(("noise", "bomb"), [(8_000, False), (7_000, True)])
 def test_a_part_that_shrinks_more_than_two_hundred_times_is_a_bomb(noise, bomb):
     part = random.Random(0).randbytes(noise) + bytes(2_000_000)
     content = _zipped({"a": part})
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         (info,) = archive.infolist()
         assert (info.file_size > 200 * info.compress_size) is bomb
-        assert info.file_size < 400 * info.compress_size
+        assert 180 < info.file_size / info.compress_size < 220
     with pytest.raises(InputError) as caught:
         extract_docx(content)
     assert ("zip bomb" in str(caught.value)) is bomb

@@ -11,7 +11,6 @@ from pnyx.display.figures import decimals, percent, percent_ends, share, signed
 from pnyx.display.results import (
     in_units,
     judged_notes,
-    many_replies,
     perspective_lines,
     plan_lines,
     plan_row,
@@ -19,7 +18,7 @@ from pnyx.display.results import (
 from pnyx.display.states import probability, said_of, state_of
 from pnyx.display.summary import mean_sentence, share_sentence, summary_lines
 from pnyx.display.tables import Column, Marked, Table, chance, interval, number, withheld_line
-from pnyx.display.text import cut, escape_markdown, listed, locate, many, markdown_link, web_address
+from pnyx.display.text import cut, escape_markdown, listed, locate, markdown_link, web_address
 from pnyx.judging.llm.plan import PlannedModel
 from pnyx.judging.measures.summary import AnswerSummary, RunSummary, YesShare
 from pnyx.models.chat.ledger import Estimate
@@ -215,11 +214,9 @@ def test_a_long_passage_has_900_characters_at_the_start_and_around_its_evidence(
 
 
 def test_words_in_sentences():
-    assert [many(count, "cat") for count in (0, 1, 2)] == ["0 cats", "1 cat", "2 cats"]
     assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
         "", "a", "a and b", "a, b and c",
     ]  # fmt: skip
-    assert [many_replies(count) for count in (1, 1200)] == ["1 reply", "1,200 replies"]
     assert locate("A b. C d.", "x", "C d") == (5, 8)
     assert locate("A b. C  d.", "x", "c D.") == (5, 9)
     assert locate("A b.", "", "x") is None

@@ -203,3 +203,18 @@ def test_results_are_served_or_printed(call, results, served):
     assert (status, "--json excludes --export and --watch" in said) == (2, True)
     assert call("view", str(results))[0] == 0
     assert len(served) == 1
+
+
+def test_a_mean_of_a_leaderboard_counts_the_topics_that_are_scored(tmp_path):
+    cells = [
+        LeaderboardCell("r1", "t1", "f1", 0.5),
+        LeaderboardCell("r1", "t2", "f1", 1.0),
+        LeaderboardCell("r2", "t1", "f1", 0.4),
+    ]
+    with (tmp_path / "board.jsonl").open("w") as stream:
+        write_leaderboard(stream, cells, "leaderboard-jsonl")
+    catalogue = open_catalogue([str(tmp_path / "board.jsonl")])
+    for run, value, scored in (("r1", 0.75, 2), ("r2", 0.4, 1)):
+        mean, *by_topic = sorted(catalogue.values(run=run, topics=True), key=lambda row: row.topic)
+        assert (mean.topic, mean.value, mean.scored, mean.asked) == ("", value, scored, 2)
+        assert [(row.scored, row.asked) for row in by_topic] == [(1, 1)] * scored

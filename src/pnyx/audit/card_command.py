@@ -13,9 +13,8 @@ from pnyx.audit.card_rerun import RerunSpec, run_again
 from pnyx.cli.options import Outcome, refuse_two_outputs, say
 from pnyx.cli.params import Raw, verb
 from pnyx.cli.rerun import TrustSpec
-from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.errors import InputError, OptionError, count_of, escaped, shorten
 from pnyx.core.spec import Spec, file_opt, out_opt
-from pnyx.display.text import many
 from pnyx.formats.text_types import FileName
 from pnyx.judging.judge_names import short_name
 from pnyx.judging.measures.options import BootstrapSpec
@@ -101,7 +100,7 @@ def card(results: tuple[str, ...], spec: CardSpec, as_json: bool) -> int:
     if spec.against is not None:
         return _compare(results, spec.against, spec, as_json=as_json)
     card_ = _card(results, spec)
-    reasons = f"{many(len(card_['not_for']), 'reason')} against a use"
+    reasons = f"{count_of(len(card_['not_for']), 'reason')} against a use"
     line = f"{shorten(short_name(card_['judge']), 80)}: {reasons}; see {escaped(str(spec.out))}"
     return Outcome(card_, line if spec.out != "-" else "", err=True).show(as_json=as_json)
 

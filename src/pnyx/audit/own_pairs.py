@@ -7,10 +7,9 @@ from typing import Any
 from pnyx.audit.trial_run import StressSpec
 from pnyx.cli.judge_runs import plan_asked
 from pnyx.cli.options import Outcome, refuse_two_outputs, say, warn_first
-from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.errors import InputError, OptionError, count_of, escaped, shorten
 from pnyx.core.progress import reporting
 from pnyx.core.spec import opts_of
-from pnyx.display.text import many
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import JudgeSpec, ModelSpec, PaidModelSpec
 
@@ -42,13 +41,13 @@ def write_own_pairs(
         written = write_pairs(chosen, llm, show)
         if spec.plan:
             count = len(chosen) - sum(written.left_out.values())
-            line = f"{many(count, 'argument')} by {escaped(llm.name)}"
+            line = f"{count_of(count, 'argument')} by {escaped(llm.name)}"
             return plan_asked(llm, spec, line, {"items": count}, as_json=as_json)
     warn_first([shorten(problem, 200) for problem in written.problems], "items without an argument")
     write_jsonl(out, written.rows)
     failed = len(written.problems)
     row = {"out": out, "items": len(chosen), "pairs": len(written.rows), "failed": failed}
-    line = f"{escaped(out)}: {many(len(written.rows), 'pair')} of {len(chosen)} items"
+    line = f"{escaped(out)}: {count_of(len(written.rows), 'pair')} of {len(chosen)} items"
     left = "".join(f"; {count} with {why}" for why, count in written.left_out.items())
     return Outcome({**row, "left_out": dict(written.left_out)}, line + left, failed, err=True)
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pnyx.cli.measure.tables import few_warning
 from pnyx.cli.options import Outcome
+from pnyx.core.errors import count_of
 from pnyx.display.tables import Table
-from pnyx.display.text import many
 from pnyx.stats.base import plain
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def measure_preferences(results: str | Iterator[Verdict], spec: MeasureSpec) -> 
     result = measure_pairs(pairs, bootstrap=spec.bootstrap)
     notes = few_warning(result.bootstrap, result.clusters, "group")
     if result.unscored:
-        notes.insert(0, f"{many(result.unscored, 'pair')} of {result.pairs} without a verdict")
+        notes.insert(0, f"{count_of(result.unscored, 'pair')} of {result.pairs} without a verdict")
     one_order = sum(pair.one_order for pair in pairs)
     if one_order:
         notes.insert(
-            0, f"{many(one_order, 'pair')} of {result.pairs} asked about in one order only"
+            0, f"{count_of(one_order, 'pair')} of {result.pairs} asked about in one order only"
         )
     row, parts = result.row(), pair_parts(result)
     if labels is not None:

@@ -23,11 +23,10 @@ from pnyx.cli.judge_runs import judge_all, plan_items, say_judge
 from pnyx.cli.options import Outcome, say
 from pnyx.cli.params import verb
 from pnyx.cli.record import record_of_command
-from pnyx.core.errors import InputError, OptionError, escaped
+from pnyx.core.errors import InputError, OptionError, count_of, escaped
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.results import plan_lines, plan_row
 from pnyx.display.tables import Column, Table, draws_legend
-from pnyx.display.text import many
 from pnyx.display.trials import trial_lines, trial_tables
 from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.format_options import FormatSpec
@@ -281,7 +280,7 @@ def _run_several(
     card_ = _card(trials, card, options)
     lines = [f"{row['trial']}: {row['outcome']}" for row in rows if "trial" in row]
     lines += [f"{name}: left out: {why}" for name, why in trials.left_out.items()]
-    reasons = many(len(card_["not_for"]), "reason")
+    reasons = count_of(len(card_["not_for"]), "reason")
     see = f"{reasons} against a use; see {escaped(str(options.out))}/card.html"
     return Outcome(card_, [[*lines, see]], any(row["counts"]["unscored"] for row in rows))
 

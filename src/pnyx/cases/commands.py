@@ -15,7 +15,7 @@ from pnyx.cases.options import ArgueSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.options import check_question, say
 from pnyx.cli.params import verb
-from pnyx.core.errors import OptionError, shorten
+from pnyx.core.errors import OptionError, count_of, shorten
 from pnyx.core.records import CitationStyle
 from pnyx.core.spec import Spec, opt, out_opt
 from pnyx.formats.text_types import SourceName
@@ -194,7 +194,7 @@ def _say(case: Case, *, paged: bool, printed: bool) -> None:
     """Print a summary on stderr, since stdout may be a pipe; leave out what a written page says."""
     from pnyx.cases.page import notes
     from pnyx.cases.page.model import measure_wording
-    from pnyx.display.text import many, one_line
+    from pnyx.display.text import one_line
 
     lines: list[str] = []
     less: list[str] = []
@@ -205,8 +205,8 @@ def _say(case: Case, *, paged: bool, printed: bool) -> None:
         if not side.considered:
             continue
         sources = len(side.response.references)
-        line = f"the case for {one_line(case.names[side.side])}: {many(count, 'sentence')}"
-        line += f" from {many(sources, 'document')}"
+        line = f"the case for {one_line(case.names[side.side])}: {count_of(count, 'sentence')}"
+        line += f" from {count_of(sources, 'document')}"
         for name in ("on_the_question", "on_this_side"):
             value = side.measures.get(name)
             if value is not None and value.value is not None:
@@ -216,7 +216,7 @@ def _say(case: Case, *, paged: bool, printed: bool) -> None:
     if less:
         lines.append(f"less likely, listed only: {', '.join(less)}")
     if case.undecided:
-        undecided = many(len(case.undecided), "passage")
+        undecided = count_of(len(case.undecided), "passage")
         lines.append(f"undecided: {undecided} that may argue either side")
     lines += [*filter(None, [notes.said_of_number(case)]), *notes.asked_back(case)]
     lines += notes.doubts(case)
@@ -226,7 +226,7 @@ def _say(case: Case, *, paged: bool, printed: bool) -> None:
     lines += [f"search: {problem}" for problem in case.search_problems]
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)
-        lines.append(f"a verdict is missing for {many(case.unscored, 'passage')}: {reason}")
+        lines.append(f"a verdict is missing for {count_of(case.unscored, 'passage')}: {reason}")
     click.echo("\n".join(lines), err=True, nl=bool(lines))
 
 

@@ -13,14 +13,13 @@ from pnyx.cli.options import ColumnSpec, Outcome
 from pnyx.cli.params import Raw, verb
 from pnyx.cli.record import changed_input, check_record
 from pnyx.cli.rerun import READABLE, TrustSpec, allowed_addresses, trusted_record
-from pnyx.core.errors import InputError, OptionError, escaped
+from pnyx.core.errors import InputError, OptionError, count_of, escaped
 from pnyx.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pnyx.core.folders import refuse_devices
 from pnyx.core.network import network_limited_to
 from pnyx.core.placement import placed_together
 from pnyx.core.rooms import load, named
 from pnyx.core.spec import opt, out_opt
-from pnyx.display.text import many
 from pnyx.formats.runs.sources import run_names
 from pnyx.judging.answers import ANSWERS, MANIFEST
 
@@ -117,9 +116,9 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
         if of == "topics":
             write_jsonl(out / "topics.jsonl", ({"id": name, "text": name} for name in drawn))
     listed = ", ".join(f"{n} {task}" for task, n in counts.items())
-    what = many(len(rows), "question")
+    what = count_of(len(rows), "question")
     if of == "topics":
-        what += f" of {len(drawn)} of {many(total, 'topic')}"
+        what += f" of {len(drawn)} of {count_of(total, 'topic')}"
     else:
         what += f" of {total:,}"
     return Outcome(about, f"{what} {_PURPOSE[of]}: {listed}; see {escaped(spec.out)}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pnyx.core.errors import escaped, shorten
+from pnyx.core.errors import count_of, escaped, shorten
 from pnyx.display.tables import Column, Table
 from pnyx.judging.judge_names import short_name
 
@@ -29,14 +29,9 @@ def in_units(count: int) -> str:
     return f"{count} bytes"
 
 
-def many_replies(count: int) -> str:
-    """Return a number of replies of models for people."""
-    return f"{count:,} {'reply' if count == 1 else 'replies'}"
-
-
 def store_lines(stats: StoreStats) -> str:
     """Return the contents of a judgement store: each model's replies, finish reasons and tokens."""
-    size = f"{many_replies(stats.replies)}, {in_units(stats.bytes)} on disk"
+    size = f"{count_of(stats.replies, 'reply', 'replies')}, {in_units(stats.bytes)} on disk"
     lines = [f"{escaped(stats.path)}: {size}"]
     if stats.damaged:
         lines.append(f"damaged: {stats.damaged:,} (pnyx store --damaged --delete deletes them)")
@@ -52,7 +47,7 @@ def store_lines(stats: StoreStats) -> str:
             tokens.append(f"{name.removesuffix('_tokens')} {total}")
         lines += [
             f"\n{shorten(model.model, 100)}",
-            f"  {many_replies(model.replies)}, {model.first} to {model.last}",
+            f"  {count_of(model.replies, 'reply', 'replies')}, {model.first} to {model.last}",
             f"  ended by: {', '.join(ends)}",
             f"  tokens: {', '.join(tokens)}",
             f"  with token alternatives: {model.with_alternatives:,}",

@@ -50,11 +50,6 @@ _MARKUP = re.compile(r"([\\`*_\[\]<|~&$])")
 _BLOCK_START = re.compile(r"^(\d+(?=[.)])|(?=[-+=>#]))")
 
 
-def many(count: int, thing: str) -> str:
-    """Return a count with its noun, in the plural except for one."""
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
-
-
 def listed(words: Sequence[str]) -> str:
     """Return words as a list in a sentence: `a, b and c`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

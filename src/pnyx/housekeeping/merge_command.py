@@ -10,9 +10,8 @@ import click
 
 from pnyx.cli.options import Outcome
 from pnyx.cli.params import Raw, verb
-from pnyx.core.errors import InputError, OptionError, escaped
+from pnyx.core.errors import InputError, OptionError, count_of, escaped
 from pnyx.core.spec import Spec, out_opt
-from pnyx.display.results import many_replies
 
 _STORE, _SHARE = "a judgement store or its export", "a share of a run"
 
@@ -113,8 +112,8 @@ def _merge_stores(others: Sequence[str], out: str | None) -> Outcome:
     lines = []
     for source in merged:
         line = (
-            f"{escaped(source.path)}: {many_replies(source.replies)}, {source.added:,} added, "
-            f"{source.present:,} already present"
+            f"{escaped(source.path)}: {count_of(source.replies, 'reply', 'replies')}, "
+            f"{source.added:,} added, {source.present:,} already present"
         )
         if source.conflicts:
             line += f", {source.conflicts:,} differ from the store's reply, which is kept"

@@ -23,12 +23,11 @@ from pnyx.cli.rerun import (
     from_store,
     trusted_record,
 )
-from pnyx.core.errors import InputError, escaped, shorten
+from pnyx.core.errors import InputError, count_of, escaped, shorten
 from pnyx.core.files import read_json
 from pnyx.core.network import network_limited_to
 from pnyx.core.restricted_mode import no_text
 from pnyx.core.spec import file_opt, out_opt
-from pnyx.display.text import many
 from pnyx.formats.text_types import FileName
 from pnyx.judging.answers import ANSWERS, MANIFEST
 
@@ -197,5 +196,5 @@ def _end(record: str, problem: str, expected: Any, as_json: bool) -> int:
     elif problem:
         say(f"{escaped(record)}: {problem}")
     else:
-        click.echo(f"{escaped(record)}: the same bytes ({many(len(expected), 'file')})")
+        click.echo(f"{escaped(record)}: the same bytes ({count_of(len(expected), 'file')})")
     return EXIT_DIFFERS if problem else 0

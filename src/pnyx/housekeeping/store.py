@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from pnyx.cli.options import Outcome, say, warn
 from pnyx.cli.params import verb
-from pnyx.core.errors import OptionError, escaped, shorten
+from pnyx.core.errors import OptionError, count_of, escaped, shorten
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
-from pnyx.display.results import in_units, many_replies, store_lines
+from pnyx.display.results import in_units, store_lines
 
 
 class StoreSpec(Spec, rare="store finish damaged unreadable"):
@@ -130,7 +130,7 @@ def _select(spec: StoreSpec) -> Outcome:
             f"the replies are deleted, but the file was not made smaller: {cleared.not_compacted};"
             " the same command tries again"
         )
-    line = f"{many_replies(cleared.replies)} ({in_units(cleared.content_bytes)})"
+    line = f"{count_of(cleared.replies, 'reply', 'replies')} ({in_units(cleared.content_bytes)})"
     if cleared.dry_run:
         line += " would be deleted by --delete"
     else:
@@ -150,5 +150,5 @@ def _export(spec: StoreSpec, out: str, *, as_json: bool) -> Outcome | None:
     if as_json and out != "-":
         return Outcome({"out": out, "replies": count})
     to = "" if out == "-" else f" to {escaped(out)}"
-    say(f"{many_replies(count)} exported{to}")
+    say(f"{count_of(count, 'reply', 'replies')} exported{to}")
     return None

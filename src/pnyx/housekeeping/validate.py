@@ -12,9 +12,8 @@ import click
 from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.options import say_account, warn
 from pnyx.cli.params import verb
-from pnyx.core.errors import InputError, OptionError, PnyxError, escaped
+from pnyx.core.errors import InputError, OptionError, PnyxError, count_of, escaped
 from pnyx.core.spec import Spec, opt, topics_opt
-from pnyx.display.text import many
 from pnyx.search.open_engine import engine_type
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def _check_index(file: str, *, as_json: bool) -> int:
         return 0
     parts = [f"{name} of {n}" if n != len(index) else name for name, n in counts.items() if n]
     parts += [f"no {name}" for name, n in counts.items() if not n]
-    _say_ok(file, ", ".join(["index", many(len(index), "document"), *parts]))
+    _say_ok(file, ", ".join(["index", count_of(len(index), "document"), *parts]))
     return 0
 
 
@@ -211,8 +210,8 @@ class _Findings:
                 warn(f"{count - _WARNED} more on {category}")
         if not errors:
             of = name if rules is None else f"{rules.track} by the rules of {rules.source}"
-            warned = f", {many(warnings, 'warning')}" if warnings else ""
-            _say_ok(self._file, f"{of}, {many(records, 'record')}{warned}")
+            warned = f", {count_of(warnings, 'warning')}" if warnings else ""
+            _say_ok(self._file, f"{of}, {count_of(records, 'record')}{warned}")
         return EXIT_BAD_INPUT if errors else 0
 
     def _print_json(self, name: str | None, rules: TrackRules | None, records: int) -> None:

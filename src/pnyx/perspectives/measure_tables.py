@@ -15,9 +15,8 @@ from pnyx.cli.measure.tables import (
     untested_note,
 )
 from pnyx.cli.options import reasons_shown
-from pnyx.core.errors import escaped
+from pnyx.core.errors import count_of, escaped
 from pnyx.display.tables import Column, Table, draws_legend, interval, number
-from pnyx.display.text import many
 from pnyx.judging.judge_names import short_name
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def _correction_notes(result: PerspectiveCoverage) -> list[str]:
     counts = [measured.labelled for run in result.runs for measured in run.corrected.values()]
     fewest, few = correction["fewest_questions"], correction["few_questions"]
     count = min(counts, default=0)
-    labels = f"labels of {many(count, 'measured question')}"
+    labels = f"labels of {count_of(count, 'measured question')}"
     if count < fewest:
         lines.append(
             f"warning: not corrected: {labels}, expected at least {fewest}, picked at "
@@ -99,7 +98,7 @@ def report(
     result: PerspectiveCoverage, leaning: Sequence[Leaning], source: str, per_topic: bool
 ) -> list[Part]:
     """Return the tables; `source` is the file of perspectives."""
-    runs = many(len(result.runs), "run")
+    runs = count_of(len(result.runs), "run")
     of = (
         f"perspectives: {runs} on {result.perspectives} perspectives on {result.questions} "
         f"questions of {escaped(source, 200)}"

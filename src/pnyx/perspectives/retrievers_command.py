@@ -15,10 +15,9 @@ from pnyx.cli.judge_runs import ShardSpec, counts_line, needs_out, plan_items, s
 from pnyx.cli.measure.tables import compared_legend, mark
 from pnyx.cli.options import Outcome, say, warn, warn_first
 from pnyx.cli.params import verb
-from pnyx.core.errors import OptionError, escaped, shorten
+from pnyx.core.errors import OptionError, count_of, escaped, shorten
 from pnyx.core.spec import file_opt, opt, out_opt
 from pnyx.display.tables import Column, Marked, Table, draws_legend, filled, shown
-from pnyx.display.text import many
 from pnyx.formats.text_types import SourceName
 from pnyx.judging.counted_judge import watched
 from pnyx.judging.judge_names import short_name
@@ -302,14 +301,14 @@ def _tables(result: PerspectiveBenchResult, source: str) -> list[Part]:
             row += [run.corrected.get(name, "")] * corrected
         rows.append(row)
     title = (
-        f"{many(len(result.test), 'question')} of {shorten(source, 200)}, verdicts by "
+        f"{count_of(len(result.test), 'question')} of {shorten(source, 200)}, verdicts by "
         f"{shorten(short_name(coverage.judge), 100)}"
     )
     leaning = [leaning_table(result.leaning)] if result.leaning else []
     legend = []
     if result.lambdas:
         chosen = ", ".join(f"{name} {lam:g}" for name, lam in result.lambdas.items())
-        on = f", chosen on {many(len(result.dev), 'other question')}" if result.dev else ""
+        on = f", chosen on {count_of(len(result.dev), 'other question')}" if result.dev else ""
         legend.append(f"lambda of mmr: {chosen}{on}")
     legend += coverage_legend(coverage, result.leaning) + compared_legend(coverage)
     legend += draws_legend("the questions", coverage.bootstrap)

@@ -7,9 +7,8 @@ import click
 from pnyx.cli.judge_runs import plan_asked
 from pnyx.cli.options import Outcome, refuse_two_outputs, say, warn_first
 from pnyx.cli.params import verb
-from pnyx.core.errors import InputError, OptionError, escaped
+from pnyx.core.errors import InputError, OptionError, count_of, escaped
 from pnyx.core.files import clean_text
-from pnyx.display.text import many
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import AskedSpec
 from pnyx.quality.options import RubricSpec
@@ -71,6 +70,6 @@ def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> 
         "dimensions": list(rubric.dimensions),
         "examples": len(rubric.examples),
     }
-    summary = f"{', '.join(rubric.dimensions)}; {many(len(rubric.examples), 'example')}"
+    summary = f"{', '.join(rubric.dimensions)}; {count_of(len(rubric.examples), 'example')}"
     line = f"{escaped(out)}: {summary}. A draft: correct it, then set reviewed = true"
     return Outcome(row, line, err=True)

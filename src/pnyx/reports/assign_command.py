@@ -13,9 +13,8 @@ import click
 from pnyx.cli.judge_runs import ResultsSpec, answer_into, needs_out, warn_of_submissions
 from pnyx.cli.options import say, warn, warn_first
 from pnyx.cli.params import Raw, verb
-from pnyx.core.errors import InputError, escaped
+from pnyx.core.errors import InputError, count_of, escaped
 from pnyx.core.spec import Spec, file_opt, opt
-from pnyx.display.text import many
 from pnyx.formats.text_types import FileName
 from pnyx.reports.nugget_options import NuggetJudgeSpec
 
@@ -90,7 +89,7 @@ def assign(
         raise InputError("holds no answers for a topic of the runs' reports", path=options.nuggets)
     if assigning.without_bank:
         names = ", ".join(escaped(topic, 30) for topic in assigning.without_bank[:5])
-        warn(f"no bank for {many(len(assigning.without_bank), 'topic')} of the runs: {names}")
+        warn(f"no bank for {count_of(len(assigning.without_bank), 'topic')} of the runs: {names}")
     missing = Counter(run for run, _ in assigning.without_report).items()
     lines = [f"run {escaped(r)} has no report on {n} of the banks' topics" for r, n in missing]
     warn_first(lines, "runs with missing topics")

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pnyx.cli.measure.tables import differences_table, few_warning, listed
-from pnyx.core.errors import escaped
+from pnyx.core.errors import count_of, escaped
 from pnyx.display.tables import Column, Table, chance, draws_legend
-from pnyx.display.text import many
 from pnyx.formats.runs.sources import run_names
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def _agreement(comparison: LeaderboardAgreement) -> Table:
     rows.append(["accuracy", accuracy.value, None, accuracy, None])
     sides = f"{escaped(comparison.leaderboard, 60)} and {escaped(comparison.reference, 60)}"
     shared = comparison.shared
-    sizes = f"{many(len(shared.runs), 'run')}, {many(len(shared.topics), 'topic')}"
+    sizes = f"{count_of(len(shared.runs), 'run')}, {count_of(len(shared.topics), 'topic')}"
     title = f"{_measures(comparison)}: {sides}, {sizes}"
     return Table(columns, rows, title=title, notes=_counts(comparison))
 

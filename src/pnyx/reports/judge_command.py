@@ -21,9 +21,8 @@ from pnyx.cli.judge_runs import (
 from pnyx.cli.options import Outcome, say, warn_first
 from pnyx.cli.params import Raw, verb
 from pnyx.cli.record import record_of_command
-from pnyx.core.errors import OptionError, escaped
+from pnyx.core.errors import OptionError, count_of, escaped
 from pnyx.display.results import judged_notes, judged_text
-from pnyx.display.text import many
 from pnyx.formats.text_types import FileName
 from pnyx.judging.counted_judge import watched
 from pnyx.judging.judge_names import short_name
@@ -108,7 +107,7 @@ def command(
     warn_of_submissions(inputs.submitted)
     if inputs.other_topics:
         counted = escaped(report.topics or report.nuggets, 60)
-        say(f"{many(inputs.other_topics, 'topic')} not in {counted}: left out")
+        say(f"{count_of(inputs.other_topics, 'topic')} not in {counted}: left out")
     plan = plan_of(report, weights)
     with open_report_judge(spec, say, strict=report.strict) as opened:
         if spec.plan:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pnyx.core.errors import escaped, shorten
-from pnyx.display.text import many
+from pnyx.core.errors import count_of, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.reports.nuggets.merge import MergedBanks
@@ -34,7 +33,7 @@ def report_line(report: Report) -> str:
     if report.failed:
         return f"{name}: nothing usable was written"
     count -= report.negative
-    line = f"{name}: {many(count, 'sentence')} from "
+    line = f"{name}: {count_of(count, 'sentence')} from "
     line += f"{len(report.response.references)} of {len(report.gathered.documents)} documents"
     line += said_of_precision(report.response, report.support, report.measures)
     if report.without_evidence:

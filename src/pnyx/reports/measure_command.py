@@ -21,10 +21,9 @@ from pnyx.cli.measure.tables import (
 )
 from pnyx.cli.options import Outcome, warn
 from pnyx.cli.params import verb
-from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.errors import InputError, OptionError, count_of, escaped, shorten
 from pnyx.core.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.display.tables import Column, OwnWords, draws_legend
-from pnyx.display.text import many
 from pnyx.formats.runs.sources import run_names
 from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.measures.options import ComparingSpec
@@ -329,7 +328,7 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     table_runs = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
     several = len(table_runs) > 1
     runs = f"{len(table_runs)} runs" if several else f"run {escaped(table_runs[0].name)}"
-    topics = many(len(result.topics), "topic")
+    topics = count_of(len(result.topics), "topic")
 
     def items(run: MeasuredReports, name: str) -> list[str]:
         kind = report_measures()[name].items
@@ -388,7 +387,7 @@ def report_notes(
 
 def _repeated_note(run: MeasuredReports, name: str, *, strict: bool) -> str:
     """Return how many sentences are repetitions, and sentence precision without them."""
-    counted = f"{name}: {many(run.repeated, 'repeated sentence')}"
+    counted = f"{name}: {count_of(run.repeated, 'repeated sentence')}"
     if strict:
         return f"{counted}: attested ones count once"
     once = "not defined" if run.precision_once is None else f"{run.precision_once:.3f}"

@@ -23,10 +23,9 @@ from pnyx.cli.measure.tables import (
 )
 from pnyx.cli.options import Outcome
 from pnyx.cli.params import verb
-from pnyx.core.errors import OptionError, escaped
+from pnyx.core.errors import OptionError, count_of, escaped
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.tables import Column, Table, draws_legend
-from pnyx.display.text import many
 from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.measures.options import ComparingSpec
 from pnyx.search.measure_leaderboard import LeaderboardSpec
@@ -212,8 +211,9 @@ def _report(result: Retrieval, spec: RetrievalSpec) -> list[Part]:
     """Return the tables for people."""
     sizes = sorted({len(run.per_topic) for run in result.runs})
     topics = " to ".join(map(str, sizes if len(sizes) < 3 else (sizes[0], sizes[-1])))
-    runs = many(len(result.runs), "run")
-    title = f"retrieval: {runs} on {topics} topics of {escaped(str(spec.qrels))}"
+    runs = count_of(len(result.runs), "run")
+    noun = "topic" if sizes == [1] else "topics"
+    title = f"retrieval: {runs} on {topics} {noun} of {escaped(str(spec.qrels))}"
     means = runs_table(result, "topics", lambda run, name: run.measures[name], title=title)
     effect = ["d: mean difference in standard deviations of the topics' differences"]
     legend = [*effect * bool(result.comparisons), *_legend(result)]

@@ -10,11 +10,11 @@ from pnyx.audit.checks.summary import disagreement_line, notes_of, sentences
 from pnyx.audit.display.card import Part, page_html
 from pnyx.audit.display.check_biases import alternative_sentences, bias_sentences
 from pnyx.audit.display.judges import judge_parts
-from pnyx.core.errors import escaped
+from pnyx.core.errors import count_of, escaped
 from pnyx.display.plots import reliability_plot
 from pnyx.display.rates import rate_notes, rate_table
 from pnyx.display.tables import Column, Table
-from pnyx.display.text import many, one_line
+from pnyx.display.text import one_line
 from pnyx.display.trials import rater_parts
 from pnyx.judging.measures.group_figures import MIN_GROUP_LABELS
 from pnyx.stats.base import plain
@@ -132,7 +132,7 @@ def _disagreements(check: Check, judge: CheckedJudge) -> list[Part]:
         cells += [one_line(_cut(row.item.texts.get(name, ""))) for name in texts]
         rows.append(cells)
     left = len(judge.disagreements) - len(listed)
-    note = [f"Not shown: {many(left, 'further disagreement')} (--json)."] if left else []
+    note = [f"Not shown: {count_of(left, 'further disagreement')} (--json)."] if left else []
     return [Table(columns, rows), *note]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pnyx.audit.checks.pairs import PairCheck
+from pnyx.core.errors import count_of
 from pnyx.display.figures import percent, percent_ends, share
 from pnyx.display.tables import Column, Part, Table, draws_legend
-from pnyx.display.text import listed, many
+from pnyx.display.text import listed
 from pnyx.stats.base import Measured
 
 
@@ -40,7 +41,7 @@ def _count(measured: Measured) -> int:
 
 def _flips(check: PairCheck) -> list[str]:
     if not check.both_orders:
-        return [f"No pair has a verdict in both orders ({many(check.pairs, 'pair')})."]
+        return [f"No pair has a verdict in both orders ({count_of(check.pairs, 'pair')})."]
     flipped = check.both_orders - check.agree
     ends = share(check.flips, "95 % interval ", inside=True)
     line = (
@@ -83,7 +84,7 @@ def _people(check: PairCheck) -> list[str]:
         return ["There are no human labels to compare with."] * (not check.tied_labels)
     combined = check.combined
     if combined.value is None:
-        return [f"None of the {many(check.labels, 'labelled pair')} has a verdict."]
+        return [f"None of the {count_of(check.labels, 'labelled pair')} has a verdict."]
     line = (
         f"The combined verdict (a tie where the orders differ) agrees with people on "
         f"{_count(combined)} of {combined.scored} pairs ({share(combined, inside=True)})"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pnyx.audit.checks.plan import LIKELY, MOST_LABELS, LabelCandidate, LabelGoal, LabelPlan
-from pnyx.core.errors import escaped
+from pnyx.core.errors import count_of, escaped
 from pnyx.display.figures import decimals, percent
 from pnyx.display.tables import Column, OwnWords, Part, Table
-from pnyx.display.text import listed, many
+from pnyx.display.text import listed
 
 SHOWN_ROWS = 20
 """Maximum rows to label in the terminal; `--json` has all."""
@@ -41,12 +41,12 @@ def first_table(plan: LabelPlan, rows: int) -> Table:
         return [escaped(row.id, 40), row.line, *group, verdict, *([row.doubt] if doubted else [])]
 
     left = len(plan.first) - rows
-    notes = [f"{many(left, 'further row')} to label in this order: --json"] if left else []
+    notes = [f"{count_of(left, 'further row')} to label in this order: --json"] if left else []
     return Table(columns, [cells(row) for row in plan.first[:rows]], notes)
 
 
 def _goal_sentence(goal: LabelGoal, plan: LabelPlan) -> str:
-    now = f"{goal.measure} is {decimals(goal.value)} on {many(plan.labels, 'label')}"
+    now = f"{goal.measure} is {decimals(goal.value)} on {count_of(plan.labels, 'label')}"
     if goal.reached:
         return f"No more labels are needed {_aim(goal)}: {now}."
     if goal.more is None:
@@ -111,7 +111,7 @@ def _group_sentences(goal: LabelGoal, plan: LabelPlan) -> list[str]:
 def _rows_sentence(plan: LabelPlan) -> str:
     if not plan.first:
         return "The table has no rows without labels: add rows with the judge's verdict."
-    have = f"The table has {many(len(plan.first), 'row')} without labels"
+    have = f"The table has {count_of(len(plan.first), 'row')} without labels"
     if plan.group:
         have += f", in {plan.new_groups or 'no'} new {_groups(plan, plan.new_groups)}"
     missing = plan.more is not None and len(plan.first) < plan.more

@@ -7,10 +7,9 @@ from typing import Any
 
 from pnyx.audit.display.card import page_html
 from pnyx.audit.judge_choice import ChosenJudge, ComparedJudge, JudgeCascade
-from pnyx.core.errors import escaped
+from pnyx.core.errors import count_of, escaped
 from pnyx.display.plots import PlotPanel, Point, interval_plot
 from pnyx.display.tables import Column, OwnWords, Part, Table, chance, draws_legend
-from pnyx.display.text import many
 
 NOT_KNOWN = "no price, no manifest, or answers from the store or an earlier part of the run"
 """Why dollars or seconds are unknown."""
@@ -59,7 +58,7 @@ def judges_html(result: ChosenJudge) -> str:
 
 
 def _drawn(result: ChosenJudge) -> list[str]:
-    return draws_legend(f"{many(result.clusters, 'cluster')}", result.bootstrap)
+    return draws_legend(f"{count_of(result.clusters, 'cluster')}", result.bootstrap)
 
 
 def _judges(result: ChosenJudge) -> list[Table]:

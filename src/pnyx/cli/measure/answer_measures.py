@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.cli.measure.tables import few_warning
 from pnyx.cli.options import Outcome, reasons_shown
-from pnyx.core.errors import OptionError, escaped
+from pnyx.core.errors import OptionError, count_of, escaped
 from pnyx.display.tables import Column, OwnWords, Table, draws_legend
-from pnyx.display.text import many
 from pnyx.judging.judge_names import short_name
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def _report(result: Agreement) -> list[Part]:
     small = small_groups(result.per_group)
     large = {name: part for name, part in result.per_group.items() if name not in small}
     line = (
-        f"{many(len(small), 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no "
+        f"{count_of(len(small), 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no "
         "separate figures (--json has the counts)"
     )
     for title, part in (

@@ -7,10 +7,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pnyx.core.errors import InputError, OptionError, escaped
+from pnyx.core.errors import InputError, OptionError, count_of, escaped
 from pnyx.core.spec import Spec, out_opt
 from pnyx.display.tables import Column, Marked, OwnWords, Table, chance
-from pnyx.display.text import many
 from pnyx.formats.runs.sources import run_names
 from pnyx.formats.text_types import FileName
 
@@ -69,7 +68,7 @@ def listed(topics: Sequence[str], what: str = "topic") -> str:
     """Return the number of topics, and the first of them."""
     examples = ", ".join(escaped(topic, 30) for topic in topics[:_LISTED])
     more = f" and {len(topics) - _LISTED} more" if len(topics) > _LISTED else ""
-    return f"{many(len(topics), what)} ({examples}{more})"
+    return f"{count_of(len(topics), what)} ({examples}{more})"
 
 
 def runs_table(
@@ -206,13 +205,13 @@ def mark(c: Comparison | None) -> str:
 
 def test_legend(test: str, comparisons: Sequence[Comparison]) -> str:
     """Explain the mark of a significant difference."""
-    tests = many(sum(c.p_holm is not None for c in comparisons), "comparison")
+    tests = count_of(sum(c.p_holm is not None for c in comparisons), "comparison")
     named = "t-test" if test == "t" else "randomisation test"
     return f"p < 0.05 in a two-sided paired {named}, Holm-Bonferroni over {tests}"
 
 
 def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:
     """Return a warning if intervals come from too few topics or questions."""
-    few = f"{many(count, what)} {'is' if count == 1 else 'are'} few"
+    few = f"{count_of(count, what)} {'is' if count == 1 else 'are'} few"
     warning = f"warning: {few}: the intervals are too narrow"
     return [warning] if bootstrap.draws and count < _FEW else []

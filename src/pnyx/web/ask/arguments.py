@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.cases.options import ArgueSpec
-from pnyx.core.errors import PnyxError
+from pnyx.core.errors import PnyxError, count_of
 from pnyx.core.records import SIDES, Question
-from pnyx.display.text import many, one_line
+from pnyx.display.text import one_line
 from pnyx.judging.statements import side_names, why_no_sides
 from pnyx.web.application import event, html, not_found, see, sent_form
 from pnyx.web.ask.address import SearchQuery, document_link, read_search_query
@@ -266,14 +266,15 @@ def _shown(step: Step, names: Mapping[str, str]) -> dict[str, Any]:
     if step.name in _SAID:
         event["said"] = _SAID[step.name](values, names)
     if step.name == "writing":
-        event["note"] = f"from {many(values['documents'], 'document')}"
+        event["note"] = f"from {count_of(values['documents'], 'document')}"
     if step.name == "written":
-        event["note"] = many(values["sentences"], "sentence")
+        event["note"] = count_of(values["sentences"], "sentence")
     if step.name == "judged" and values["asked"]:
-        event["note"] = f"{values['scored']} of {many(values['asked'], 'citation')} have a verdict"
+        citations = count_of(values["asked"], "citation")
+        event["note"] = f"{values['scored']} of {citations} have a verdict"
     if step.name == "sentence":
         event |= {"text": one_line(str(values["text"])), "role": str(values.get("role") or "")}
-        event["cites"] = many(len(values["citations"]), "citation")
+        event["cites"] = count_of(len(values["citations"]), "citation")
     if step.name == "judging":
         event |= {"done": values["done"], "asked": values["asked"]}
     return event
@@ -281,9 +282,9 @@ def _shown(step: Step, names: Mapping[str, str]) -> dict[str, Any]:
 
 _SAID: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, str]], str]]] = {
     "found": lambda k, _: (
-        f"{many(k['documents'], 'document')} found; deciding which side each is on"
+        f"{count_of(k['documents'], 'document')} found; deciding which side each is on"
     ),
-    "judging": lambda k, _: f"{k['done']} of {many(k['asked'], 'verdict')} so far",
+    "judging": lambda k, _: f"{k['done']} of {count_of(k['asked'], 'verdict')} so far",
     "sides": lambda k, names: (
         f"{k['pro']} for {names['pro']}, {k['con']} for {names['con']}, "
         f"{k['undecided']} undecided, {k['passed_over']} on neither"
