@@ -53,7 +53,7 @@ def test_standard_input_is_recognised_without_losing_a_byte(monkeypatch, call):
     line = '{"id": "%d", "conclusion": "c", "premises": ["p"]}\n'
     content = "".join(line % i for i in range(5000)).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
-    assert call("-") == (0, "standard input: ok (arguments, 5000 records)\n", "")
+    assert call("-") == (0, "standard input: ok (arguments, 5,000 records)\n", "")
 
 
 @pytest.mark.parametrize(
