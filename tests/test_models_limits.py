@@ -20,7 +20,7 @@ from pnyx.models.chat.dialect_search import DialectSearch
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import bound_of, estimate, expected_of
 from pnyx.models.chat.probe import models_in, window_in
-from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply, is_oversized
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.embed.endpoint import EmbeddingEndpoint
 from pnyx.models.http.dialect import Dialect
@@ -445,8 +445,3 @@ def test_a_file_of_request_fields_has_at_most_64_kb(tmp_path, size, is_read):
     else:
         with pytest.raises(InputError, match="is longer than 64 KB"):
             read_request_fields(str(path))
-
-
-def test_a_reply_of_more_than_a_megabyte_is_oversized():
-    assert [is_oversized("a" * size) for size in (1_048_576, 1_048_577)] == [False, True]
-    assert [is_oversized("ä" * size) for size in (524_288, 524_289)] == [False, True]

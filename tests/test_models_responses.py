@@ -11,7 +11,7 @@ import pytest
 from pnyx.core.errors import ModelError
 from pnyx.models.chat.endpoint import ChatEndpoint, _enter
 from pnyx.models.chat.ledger import Bound, Reservation
-from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply, is_oversized
 from pnyx.models.http import transport
 from pnyx.models.http.addresses import Secrets
 from pnyx.models.http.dialect import Dialect
@@ -311,3 +311,8 @@ def test_silence_is_told_while_a_request_is_open(monkeypatch, under_way, silent,
     assert lines == told
     assert looks == pytest.approx([next_look] if next_look else [])
     assert wire._cancel_timer == ("timer" if next_look else None)
+
+
+def test_a_reply_of_more_than_a_megabyte_is_oversized():
+    assert [is_oversized("a" * size) for size in (1_048_576, 1_048_577)] == [False, True]
+    assert [is_oversized("ä" * size) for size in (524_288, 524_289)] == [False, True]
