@@ -25,7 +25,12 @@ from pnyx.cases.limits import Limits
 from pnyx.cases.options import ArgueSpec
 from pnyx.cases.question_claims import QuestionReading, _claims, _usable, _usual_language
 from pnyx.cases.replies import _citation_numbers, _numbers_in, cited_ids
-from pnyx.cases.retrieved_documents import RetrievedDocuments, _fused, search_text
+from pnyx.cases.retrieved_documents import (
+    RetrievedDocuments,
+    _fused,
+    quality_of,
+    search_text,
+)
 from pnyx.cases.stand_ins import StandInJudge, StandInWriter
 from pnyx.core.errors import InputError, OptionError
 from pnyx.core.records import Citation, Document, Question, Response, Sentence
@@ -428,3 +433,12 @@ def test_a_sentence_cites_each_document_once():
     written = sentence("premise", "T.", ["b", "a", "b"])
     assert written.citations == (Citation("b"), Citation("a"))
     assert written.extra == {"role": "premise"}
+
+
+def test_without_stored_quality_a_document_gets_the_share_of_worse_ones():
+    short = "No."
+    reasoned = "Zoos should close, because animals suffer in cages and learn nothing there."
+    engine: Any = SimpleNamespace(feature_info=lambda _: None)
+    documents = [Document("a", reasoned), Document("b", short), Document("c", short)]
+    assert quality_of(engine, documents) == ({"a": 2 / 3, "b": 0.0, "c": 0.0}, False)
+    assert quality_of(engine, []) == ({}, False)

@@ -62,6 +62,7 @@ def test_a_cascade_has_the_least_error_that_its_first_judge_keeps(wrong, error):
     cascade = chosen.cascade
     assert cascade is not None
     assert (cascade.error, cascade.first_share) == (error, 1.0)
+    assert (chosen.items, chosen.clusters) == (1000, 1000)
     assert cascade.usd == pytest.approx(0.001)
     assert cascade.seconds == pytest.approx(2.0)
     assert cascade.accuracy.value == pytest.approx(1 - wrong / 1000, abs=0.02)

@@ -17,6 +17,7 @@ from pnyx.core.errors import InputError
 from pnyx.core.records import LeaderboardCell
 from pnyx.formats import write_leaderboard
 from pnyx.search import build_index
+from pnyx.web.results.commands import _line
 from pnyx.web.results.export import (
     Exported,
     PublishedCatalogue,
@@ -214,6 +215,7 @@ def test_a_mean_of_a_leaderboard_counts_the_topics_that_are_scored(tmp_path):
     with (tmp_path / "board.jsonl").open("w") as stream:
         write_leaderboard(stream, cells, "leaderboard-jsonl")
     catalogue = open_catalogue([str(tmp_path / "board.jsonl")])
+    assert _line(catalogue) == "1 source, 2 runs, 2 topics"
     for run, value, scored in (("r1", 0.75, 2), ("r2", 0.4, 1)):
         mean, *by_topic = sorted(catalogue.values(run=run, topics=True), key=lambda row: row.topic)
         assert (mean.topic, mean.value, mean.scored, mean.asked) == ("", value, scored, 2)
