@@ -15,6 +15,7 @@ import ast
 import sys
 import tomllib
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import click
@@ -38,6 +39,13 @@ Modules = dict[str, tuple[Path, str, ast.Module]]
 SHARED_NAMES = 1  # PnyxRetriever: the term of each library in pnyx.interop
 
 
+@cache
+def nodes_of(tree: ast.AST) -> list[ast.AST]:
+    """Return all nodes of a module: every check looks at them."""
+    return list(ast.walk(tree))
+
+
+@cache
 def read_modules(*sources: Path) -> Modules:
     """Return path, text and tree of each module below some folders, by its dotted name."""
     modules = {}
@@ -58,7 +66,7 @@ def read_scripts() -> Modules:
 def imports_of(name: str, tree: ast.Module, modules: Modules) -> set[str]:
     """Return the modules that `name` imports anywhere in its file, typing imports included."""
     imported = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -114,12 +122,12 @@ def vague_names(path: Path, tree: ast.Module) -> list[tuple[int, str]]:
     vague = [(1, leaf)] if leaf.endswith("ing") and leaf not in ACTIVITIES else []
     fields = {
         id(part.target)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.ClassDef)
         for part in node.body
         if isinstance(part, ast.AnnAssign) and ast.unparse(part.target) in KEYS
     }
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if id(node) in fields:
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE:
@@ -228,7 +236,7 @@ def print_rooms(modules: Modules) -> None:
         room = room_of(name)
         lines[room] += text.count("\n")
         files[room] += 1
-        classes[room] += sum(isinstance(node, ast.ClassDef) for node in ast.walk(tree))
+        classes[room] += sum(isinstance(node, ast.ClassDef) for node in nodes_of(tree))
     print(f"{'room':<14}{'lines':>7}{'files':>7}{'classes':>9}  doors")
     doors = doors_of_rooms(modules)
     for room in sorted(lines, key=lambda room: -lines[room]):
@@ -244,7 +252,7 @@ def check_lengths(modules: Modules) -> list[str]:
     functions = [
         (lines_of(node), f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
         for path, _, tree in modules.values()
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     faults = []
@@ -262,7 +270,7 @@ def check_class_names(modules: Modules) -> list[str]:
     """Print names of several classes; return a fault if there are too many."""
     meanings: dict[str, list[str]] = defaultdict(list)
     for path, _, tree in modules.values():
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 meanings[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
     shared = {name: at for name, at in sorted(meanings.items()) if len(at) > 1}
