@@ -109,12 +109,20 @@ def test_rich_text_is_read_without_its_markup():
     [
         (rb"one\par two\par\par three", ["one", "two", "three"]),
         (rb"\trowd first\cell second\cell\row\trowd third\cell\row", ["first | second", "third"]),
+        (rb"{\trowd {a\par}\cell {b\par}\cell}\row c", ["a | b", "c"]),
         (rb"a\bin3 \par b", ["ar b"]),  # three bytes of a binary object
         (rb"a\bin0 \par b", ["a", "b"]),
         (rb"{\pict 0102}{\stylesheet Normal;}a", ["a"]),
         (rb"a{\*\unknown b}c{d}", ["acd"]),
         (rb"\uc0\u97b\uc1\u99 x{\uc3\u100 xyzd}\u101 xf", ["abcddef"]),
         (rb"\uc2\u8364\'80\'81x", ["\u20acx"]),
+        (b"\\u8364\r\n?x", ["\u20acx"]),
+        (rb"{\u8364}x", ["\u20acx"]),  # what stands in does not reach out of a group
+        (
+            rb"They {\deleted never }agreed{\footnote A note.}{\v to it}{\xe agreed}.",
+            ["They agreed."],
+        ),
+        (rb"{\v0 seen}{\deleted0  too}", ["seen too"]),
         (rb"caf\'e9}} after", ["caf\u00e9 after"]),  # closed once too often
         (rb"\ansicpg99999 caf\'e9", ["caf\u00e9"]),
         (b"\\ansicpg65001 caf\xc3\xa9", ["caf\u00e9"]),

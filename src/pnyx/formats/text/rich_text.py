@@ -1,7 +1,7 @@
 """The blocks of a file in the Rich Text Format (.rtf).
 
-Written here because striprtf's expressions take cubic time: a hostile file of 40 kB keeps it busy
-for half a minute.
+Written here because the regular expressions of striprtf take cubic time: a hostile file of 40 kB
+keeps it busy for half a minute.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ from pnyx.formats.text.blocks import Block
 from pnyx.formats.text.plain_text import blocks_of_text
 
 _TOKEN = re.compile(
-    r"\\'(?P<byte>[0-9a-fA-F]{2})|\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?"
-    r"|\\(?P<symbol>[^a-zA-Z])|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+|\\"
+    r"[\r\n]*(?:\\'(?P<byte>[0-9a-fA-F]{2})|\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?"
+    r"|\\(?P<symbol>[^a-zA-Z])|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+))"
 )
 _SKIPPED: Final = frozenset(
-    "colortbl fldinst fonttbl footer footerf footerl footerr header headerf headerl headerr info "
-    "listoverridetable listtable nonshppict object pict stylesheet".split()
+    "annotation colortbl deleted fldinst fonttbl footer footerf footerl footerr footnote header "
+    "headerf headerl headerr info listoverridetable listtable nonshppict object pict stylesheet v "
+    "xe".split()
 )
-"""Groups that hold no text of the document."""
+"""Groups that hold no text of the document, or deleted or hidden text."""
 _WORDS: Final = {
     "par": "\n\n", "sect": "\n\n", "page": "\n\n", "row": "\n\n", "line": "\n",
     "cell": " | ", "tab": " ", "emdash": "\u2014", "endash": "\u2013", "bullet": "\u2022",
     "lquote": "\u2018", "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d",
 }  # fmt: skip
+_CELL_END: Final = re.compile(r"\s+\| (?!\n)")
+"""The end of a cell but the last, after its paragraphs."""
 _SYMBOLS: Final = {"\\": "\\", "{": "{", "}": "}", "~": " ", "_": "-", "\r": "\n\n", "\n": "\n\n"}
 
 
@@ -38,7 +41,7 @@ def blocks_of_rich_text(content: bytes) -> tuple[Block, ...]:
         raise InputError("cannot be read as RTF: it does not begin with {\\rtf")
     text = "".join(_decoded(content.decode("latin-1")))
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return blocks_of_text(whole.replace(" | \n", "\n"))
+    return blocks_of_text(_CELL_END.sub(" | ", whole).replace(" | \n", "\n"))
 
 
 def _decoded(markup: str) -> Iterator[str]:
@@ -58,11 +61,12 @@ def _decoded(markup: str) -> Iterator[str]:
             continue
         yield pending.decode(page, "replace")
         pending.clear()
+        stand_ins = 0
         if token["brace"] == "{":
             groups.append((skipped, width))
         elif token["brace"] and len(groups) > 1:
             groups.pop()
-        elif word in _SKIPPED or token["symbol"] == "*":
+        elif (word in _SKIPPED and token["number"] != "0") or token["symbol"] == "*":
             groups[-1] = (True, width)
         elif word == "bin":
             at += max(0, number)
