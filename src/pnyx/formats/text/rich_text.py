@@ -30,7 +30,7 @@ _WORDS: Final = {
     "cell": " | ", "tab": " ", "emdash": "\u2014", "endash": "\u2013", "bullet": "\u2022",
     "lquote": "\u2018", "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d",
 }  # fmt: skip
-_CELL_END: Final = re.compile(r"\s+\| (?!\n)")
+_CELL_END: Final = re.compile(r"(?<!\s)\s++\| (?!\n)")
 """The end of a cell but the last, after its paragraphs."""
 _SYMBOLS: Final = {"\\": "\\", "{": "{", "}": "}", "~": " ", "_": "-", "\r": "\n\n", "\n": "\n\n"}
 
