@@ -16,8 +16,8 @@ from pnyx.formats.text.blocks import Block
 from pnyx.formats.text.plain_text import blocks_of_text
 
 _TOKEN = re.compile(
-    r"[\r\n]*(?:\\'(?P<byte>[0-9a-fA-F]{2})|\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?"
-    r"|\\(?P<symbol>[^a-zA-Z])|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+))"
+    r"\\'(?P<byte>[0-9a-fA-F]{2})|\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?"
+    r"|\\(?P<symbol>[^a-zA-Z])|(?P<brace>[{}])|(?P<text>[^\\{}]+)"
 )
 _SKIPPED: Final = frozenset(
     "annotation colortbl deleted fldinst fonttbl footer footerf footerl footerr footnote header "
@@ -54,7 +54,8 @@ def _decoded(markup: str) -> Iterator[str]:
         skipped, width = groups[-1]
         word, number = token["word"], int(token["number"] or 0)
         if token["byte"] or token["text"]:
-            characters = bytes.fromhex(token["byte"] or "") or token["text"].encode("latin-1")
+            raw = (token["text"] or "").encode("latin-1").translate(None, b"\r\n")
+            characters = raw or bytes.fromhex(token["byte"] or "")
             remaining = characters[stand_ins:]
             stand_ins = max(0, stand_ins - len(characters))
             pending += b"" if skipped else remaining
