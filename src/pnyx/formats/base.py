@@ -371,9 +371,9 @@ def _whole(
     yield from json_rows(source, [(first, "\n".join(parts))])
 
 
-def check_depth(value: Any) -> None:
+def check_depth(value: dict[str, Any] | list[Any]) -> None:
     """Reject nesting that could exhaust the stack when it is written again."""
-    level = [value]
+    level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
         level = [
             child
